@@ -50,7 +50,7 @@ type afterCheck struct {
 
 // begin records the entries under protected names before the command begins. After a reader there is nothing to check.
 func (c *afterCheck) begin() (err error) {
-	if c.j.kind == RunReads && !c.s.seen.Needed(c.j.plan.Profile) {
+	if c.j.kind == RunReads && !aftermath.Needed(c.j.plan.Profile) {
 		return nil
 	}
 	c.before, c.start = aftermath.Before(c.j.names, &c.s.seen, c.layered()), time.Now()

@@ -22,8 +22,7 @@ type Cache struct {
 	file  map[string]cached
 	size  int64
 	views map[viewKey]*view
-	trees map[profile.Digest][]writableTree // that profiles have looked through
-	runs  map[*Snapshot]bool                // that are not done; true: the scan before the run has not ended
+	runs  map[*Snapshot]bool // that are not done; true: the scan before the run has not ended
 
 	// checks is held during a check after a run.
 	checks sync.Mutex
@@ -83,27 +82,8 @@ func (c *Cache) othersWrite(by *Snapshot, at string) bool {
 	})
 }
 
-// maxTrees bounds the profiles whose trees are cached; further trees are
-// computed again.
-const maxTrees = 256
-
-// treesOf are the trees that are looked through for a profile. They follow from it alone.
 // Needed reports whether p lets anything be written in a tree in which it holds names. Else there is nothing to scan.
-func (c *Cache) Needed(p profile.Profile) bool { return len(c.treesOf(p)) > 0 }
-
-func (c *Cache) treesOf(p profile.Profile) []writableTree {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	known, ok := c.trees[p.Digest()]
-	if !ok {
-		if c.trees == nil || len(c.trees) >= maxTrees {
-			c.trees = map[profile.Digest][]writableTree{}
-		}
-		known = writable(p)
-		c.trees[p.Digest()] = known
-	}
-	return known
-}
+func Needed(p profile.Profile) bool { return len(writable(p)) > 0 }
 
 // maxNodes bounds the directories that are remembered.
 const maxNodes = 65536

@@ -49,7 +49,7 @@ func (c *Cache) foresee(p profile.Profile, was found, l Landing) found {
 	}
 	maps.DeleteFunc(w.entries, func(_ string, e entry) bool { return apart[e.anchor] })
 	w.disk, w.partly, w.apart = l.After, false, nil
-	for _, t := range c.treesOf(p) {
+	for _, t := range writable(p) {
 		if slices.Contains(was.roots, t.root) {
 			w.land(t.root, spot{cursor: t.cursor}, l.Names)
 		}

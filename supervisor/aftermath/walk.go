@@ -105,7 +105,7 @@ type walker struct {
 func walk(p profile.Profile, c *Cache, except string, before map[string]naming) found {
 	w := walker{found: found{entries: map[string]entry{}, repos: map[string]bool{}, links: map[string][]string{},
 		begun: time.Now().UnixNano()}, cache: c, except: except, left: maxEntries}
-	for _, t := range c.treesOf(p) {
+	for _, t := range writable(p) {
 		if except == "" || !abspath.Contains(except, t.root) {
 			w.tree(t.root, spot{cursor: t.cursor}, c.view(viewKey{p.Digest(), t.root}))
 		}
