@@ -14,7 +14,7 @@ import (
 // unseen gives the actor's person a program that commands do not have, which the preset node shows.
 func (a *actor) unseen() {
 	a.t.Helper()
-	dir := a.home + "/.nvm/sbx-test"
+	dir := filepath.Join(a.home, ".nvm", filepath.Base(a.dir))
 	a.sh("mkdir -p " + dir + "; printf '#!/bin/sh\\necho shown\\n' > " + dir + "/pnpm; chmod 755 " + dir + "/pnpm")
 	a.t.Cleanup(func() { a.sh("rm -rf " + dir + "; rmdir ~/.nvm 2>/dev/null || true") })
 	a.extraEnv = []string{"SBX_SEARCH_PATH=" + dir + ":/usr/bin:/bin"}

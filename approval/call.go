@@ -104,6 +104,9 @@ type Call struct {
 	Why string
 	// Widenings are on offer, smallest first.
 	Widenings []Widening
+	// Unwidened, where it is not empty, is why a yes that takes none of Widenings is not enough: there is no such yes,
+	// neither a person's nor that of a mode.
+	Unwidened string
 	// Presets are on offer; the caller of Decide judges again where a decision's reason is ReasonAgain.
 	Presets []Preset
 	// Trusts are on offer; nil: the answer does not concern trust.

@@ -73,11 +73,15 @@ func (c *Controller) weigh(w *weighed, s *session, now time.Time) verdict {
 	if t := c.tenants[call.Principal]; t != nil {
 		l.in(&t.grants)
 	}
-	return order(call, standing{
+	v := order(call, standing{
 		cfg: &c.cfg, ruling: w.ruling, stop: s.stop, grant: l.best,
 		listed:     s.batch.lists(call),
 		approveAll: c.approveAll.holds(now) || s.approveAll.holds(now),
 	})
+	if v.outcome == Approved && call.Unwidened != "" {
+		return verdict{Denied, LayerBlock, ReasonBlocked, call.Unwidened, call.Class.RuleText, nil}
+	}
+	return v
 }
 
 // decision words a verdict that needs no person.

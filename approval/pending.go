@@ -37,11 +37,13 @@ type Pending struct {
 	Warnings    []string     `json:"warnings,omitempty"`
 	Suggestions []Suggestion `json:"suggestions,omitempty"`
 	Widenings   []Widening   `json:"widenings,omitempty"`
-	Presets     []Preset     `json:"presets,omitempty"` // as in Call
-	Trusts      []Trust      `json:"trusts,omitempty"`
-	Batch       Batch        `json:"batch,omitzero"`
-	GroupID     string       `json:"group_id,omitempty"`
-	Digest      string       `json:"digest,omitempty"`
+	// OnlyWidened: a yes takes one of Widenings.
+	OnlyWidened bool     `json:"only_widened,omitempty"`
+	Presets     []Preset `json:"presets,omitempty"` // as in Call
+	Trusts      []Trust  `json:"trusts,omitempty"`
+	Batch       Batch    `json:"batch,omitzero"`
+	GroupID     string   `json:"group_id,omitempty"`
+	Digest      string   `json:"digest,omitempty"`
 
 	Dangerous bool `json:"dangerous,omitempty"`
 	Protected bool `json:"protected,omitempty"`

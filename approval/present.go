@@ -167,7 +167,8 @@ func (q *question) pending() Pending {
 		CallID: call.ID, Tool: call.Tool, Description: r.Description, Input: call.shown(), Presentation: r.Presentation,
 		Cwd: call.Cwd, Notes: r.Notes, BlockedPath: r.BlockedPath, Risk: cmp.Or(r.Risk, RiskNormal), Why: call.Why,
 		Reasons: slices.Clone(r.Reasons), Warnings: r.Warnings, Suggestions: r.Suggestions, Widenings: call.Widenings,
-		Presets: call.Presets, Trusts: call.Trusts, Batch: call.Batch, GroupID: r.GroupID, Digest: call.Digest,
+		OnlyWidened: call.Unwidened != "", Presets: call.Presets, Trusts: call.Trusts,
+		Batch: call.Batch, GroupID: r.GroupID, Digest: call.Digest,
 		Dangerous: call.dangerous(), Protected: call.protected(), Delete: call.delete(), Outside: r.Outside,
 		Inline: call.Inline,
 	}

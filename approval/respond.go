@@ -235,6 +235,8 @@ func (c *Controller) takeable(q *question, a *Answer) error {
 		return &AnswerError{Code: "together", Why: fmt.Sprintf("request %q wants a yes of its own, twice", q.ID)}
 	case a.Widening > len(shown.Widenings):
 		return &AnswerError{Code: "widening", Why: fmt.Sprintf("there are %d widenings on offer", len(shown.Widenings))}
+	case shown.OnlyWidened && a.allows() && a.Widening == 0:
+		return &AnswerError{Code: "widening", Why: "a yes to this takes one of the paths or hosts on offer"}
 	case together && a.Widening > 0:
 		return &AnswerError{Code: "widening", Why: "a widening goes with one request"}
 	}

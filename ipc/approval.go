@@ -42,8 +42,9 @@ type Approval struct {
 	Scopes       []string        `json:"scopes,omitempty"` // that an answer may have
 	Suggestions  []Suggestion    `json:"suggestions,omitempty"`
 	Widenings    []Widening      `json:"widenings,omitempty"`
-	Presets      []Preset        `json:"presets,omitempty"` // that an answer may switch on instead of a yes or no
-	Trusts       []string        `json:"trusts,omitempty"`  // that an answer may have; none: it does not concern trust
+	OnlyWidened  bool            `json:"only_widened,omitempty"` // a yes takes a widening
+	Presets      []Preset        `json:"presets,omitempty"`      // that an answer may switch on instead of a yes or no
+	Trusts       []string        `json:"trusts,omitempty"`       // that an answer may have; none: it trusts nothing
 	Batch        *BatchPlace     `json:"batch,omitempty"`
 	GroupID      string          `json:"group_id,omitempty"`
 	Count        int             `json:"count,omitempty"` // of identical questions shown as one

@@ -64,6 +64,7 @@ func (j *judging) commandPaths(c *analysis.Call, state *callState, listed bool) 
 			state.paths = append(state.paths, at)
 			if !at.inside && at.path != "/dev/null" && !listed {
 				j.outside(at, written)
+				j.writtenOutside(at, written, slices.Contains(inPlaceWriters, name))
 			}
 			if at.hidden != "" && !listed {
 				j.verdict.Hidden = true
@@ -153,6 +154,20 @@ func (j *judging) outside(at place, written bool) {
 	j.noteBlockedPath(blockOutside, at.path)
 	own := privateTemporary(at.path, j.cmd.project()) && (at.path == "/tmp" || j.absent("/tmp/"+firstBelow(at.path)))
 	j.beyond = j.beyond || !own && (written || !at.readable)
+}
+
+// inPlaceWriters are those of the writers that open the file that they write under its own name.
+var inPlaceWriters = []string{"cp", "tee", "touch"}
+
+// writtenOutside records a place outside the project that is written.
+func (j *judging) writtenOutside(at place, written, inPlace bool) {
+	switch v := &j.verdict; {
+	case !written:
+	case !inPlace || at.glob:
+		v.Replaced = true
+	case !slices.Contains(v.Written, at.path):
+		v.Written = append(v.Written, at.path)
+	}
 }
 
 // programPath records a program that is named by a path outside the project.
@@ -336,6 +351,7 @@ func (j *judging) redirWrite(r *analysis.Redir, f *finding) {
 		}
 		if !at.inside && !strings.HasPrefix(at.path, "/dev/") {
 			j.outside(at, true)
+			j.writtenOutside(at, true, true)
 		}
 	}
 	if edits {

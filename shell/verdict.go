@@ -108,6 +108,10 @@ type Verdict struct {
 	Paths []string
 	// Worktrees are the absolute places of the git worktrees that the command creates.
 	Worktrees []string
+	// Written are the absolute paths outside the project that the command's words show to be written in place: by a
+	// redirection, cp, tee or touch. Replaced is true if it replaces, moves or removes one.
+	Written  []string
+	Replaced bool
 }
 
 // Part is the judgement of one piece of a line: a simple command, a redirection, or a piece

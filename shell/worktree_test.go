@@ -9,6 +9,32 @@ import (
 	"sandboxd/shell/facts"
 )
 
+// R-LY-08: the files outside the project that a line writes in place are known before it runs.
+func TestWritten(t *testing.T) {
+	tool := newTool(t, shell.Config{})
+	for line, want := range map[string]string{
+		"echo x >> ../a":              "/home/u/a",
+		"echo x > a":                  "",
+		"cat ../a":                    "",
+		"cp ../a b ../c":              "/home/u/c",
+		"echo x | tee ~/b; touch ../": "/home/u/b /home/u",
+		"mv a ../b":                   "replaced",
+		"rm ../b":                     "replaced",
+		"sed -i s/a/b/ ../b":          "replaced",
+		"cp a ../*.txt":               "replaced",
+	} {
+		cmd := shell.Command{Line: line, Cwd: "/home/u/p", Project: "/home/u/p", Home: "/home/u"}
+		v, _ := facts.Judge(context.Background(), tool, cmd, facts.Options{})
+		got := strings.Join(v.Written, " ")
+		if v.Replaced {
+			got = "replaced"
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
 // R-LY-08: the places of worktrees are known before the line runs.
 func TestWorktrees(t *testing.T) {
 	tool := newTool(t, shell.Config{})

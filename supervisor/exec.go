@@ -98,6 +98,8 @@ type Exec struct {
 	trustAnswered bool
 	// openedBy is the opening that came with the yes; "": none. It is the same goroutine's.
 	openedBy string
+	// created is the directory that was created for it; "": none. It is the same goroutine's, too.
+	created string
 }
 
 // Events follows the execution from event number from.
@@ -273,12 +275,16 @@ func (a *commandAction) decided(d approval.Decision) error {
 		a.e.openedBy = d.Widening
 	}
 	a.e.log.add(Event{Kind: EventDecided, Decision: &d})
-	return nil
+	if a.e.openedBy == "" || !a.runs || a.j.lost == "" {
+		return nil
+	}
+	return a.s.create(a.e, a.j.lost)
 }
 
 // walk is the way of one command: authorize → run.
 func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 	defer e.closeInput()
+	defer s.clearCreated(e)
 	select {
 	case <-s.looked: // first the remains of an earlier daemon's runs are found
 	case <-ctx.Done():
@@ -328,6 +334,8 @@ type judgement struct {
 	// without widened, the protected paths that a yes lets this command change.
 	names   profile.Profile
 	widened []string
+	// lost is the place of a worktree that commands can't create; "": there is none.
+	lost string
 	// opens are the grants that a yes may add; see opening.
 	opens       []profile.Grant
 	agentPreset string // of an agent's run; "": there is none

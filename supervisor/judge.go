@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -73,10 +74,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 			return nil, err
 		}
 	}
-	if j.loses(effective, r) {
-		j.digest = j.digestOf()
-		return j, nil
-	}
+	j.lost = j.loses(effective, r)
 	if err := s.chooseKind(e, cfg, j); err != nil {
 		return nil, err
 	}
@@ -97,6 +95,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	if j.opens, open, err = s.opening(e, cfg, j, effective); err != nil {
 		return nil, err
 	}
+	j.blockLost()
 	j.digest = j.digestOf()
 	if e.openedBy != "" && e.openedBy == opened(j.opens) && e.Runs() {
 		err = s.planned(e, cfg, j, open)
@@ -268,6 +267,9 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 		c.Class.Rule, c.Class.RuleText = approval.RuleAsk, "code that is not shown"
 	}
 	c.Widenings = j.openings(e.Session.Home)
+	if c.Unwidened = j.unwidened(); c.Unwidened != "" {
+		c.Class.Rule, c.Class.RuleText = approval.RuleAsk, cmp.Or(v.Rule, "path outside")
+	}
 	for _, path := range j.widened {
 		because("may change the protected " + path + ", for this once; what it wrote is checked afterwards")
 	}
@@ -328,22 +330,32 @@ func (s *Session) resolveCwd(dir string) (string, error) {
 	return real, nil
 }
 
-// loses blocks a command that creates a git worktree where the sandbox does not keep it: the repository would have the
-// record of a worktree without its files (R-LY-08).
-func (j *judgement) loses(p profile.Profile, r ExecRequest) bool {
+// lostRule is the rule by which a command asks, or is blocked, that creates a git worktree outside.
+const lostRule = "worktree outside"
+
+// loses returns the place of a git worktree that the command creates where the sandbox does not keep it: the repository
+// would have the record of a worktree without its files (R-LY-08). The command asks then. "": there is none.
+func (j *judgement) loses(p profile.Profile, r ExecRequest) (lost string) {
 	if r.callerRuns {
-		return false
+		return ""
 	}
 	for _, place := range j.verdict.Worktrees {
 		if v := p.Allows(profile.OpCreate, place); v.Allowed && !v.Private {
 			continue
 		}
-		j.verdict.Decision, j.verdict.Rule = shell.Block, "worktree outside"
-		j.verdict.Why = fmt.Sprintf("commands can't create %s: choose a place in the project, or permit it by "+
-			"[sandbox] write = [%q] after mkdir %s", place, place, place)
-		return true
+		j.verdict.Decision, j.verdict.Contained = shell.Ask, false
+		if lost = cmp.Or(lost, place); lost != place {
+			j.verdict.Replaced = true // a yes opens one of them
+		}
 	}
-	return false
+	return lost
+}
+
+// blockLost blocks a command that loses a place which no yes opens.
+func (j *judgement) blockLost() {
+	if j.lost != "" && j.unwidened() == "" {
+		j.verdict.Decision, j.verdict.Rule, j.verdict.Why = shell.Block, lostRule, notWritable(j.lost)
+	}
 }
 
 // visible refuses a working directory of the project that commands do not have.

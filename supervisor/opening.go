@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"cmp"
+	"fmt"
 	"io/fs"
 	"net/netip"
 	"os"
@@ -20,7 +21,8 @@ import (
 
 // A command that names a file outside the project, or a host, fails although a person says yes to it, because its
 // sandbox does not have them. So the question has a second yes, which opens exactly those files for reading and those
-// hosts, for this run (R-UX-10, R-LY-08). The answer is bound to these files and hosts, which are part of the
+// hosts, for this run (R-UX-10, R-LY-08). A file that it writes, and the new place of a worktree, are opened for
+// writing, and then there is no other yes: it could not work. The answer is bound to these paths and hosts, part of the
 // judgement's digest.
 
 // maxOpened is how many paths and hosts one yes opens at most.
@@ -38,22 +40,30 @@ func (s *Supervisor) opening(
 	e *Exec, cfg *config.Config, j *judgement, p profile.Profile,
 ) (list []profile.Grant, widened profile.Profile, err error) {
 	v, r := j.verdict, e.Request
-	if v.Decision != shell.Ask || v.Hidden || v.Danger || r.callerRuns || r.cwdUnknown || r.Agent || r.Server {
+	hopeless := v.Decision != shell.Ask || v.Replaced || v.Hidden || v.Danger
+	if hopeless || r.callerRuns || r.cwdUnknown || r.Agent || r.Server {
 		return nil, p, nil
 	}
 	for _, path := range v.Paths {
 		g := profile.Grant{Path: path, Access: profile.Read, Origin: "this yes"}
-		if !v.Outside || slices.Contains(list, g) || shows(p, path) {
+		if slices.Contains(v.Written, path) {
+			g.Access |= profile.Write
+		}
+		if !v.Outside || slices.Contains(list, g) || grants(p, g) || path == j.lost {
 			continue
 		}
 		info, err := os.Lstat(path)
 		if err != nil {
 			continue // the command may create it, in a directory of the sandbox's own
 		}
-		if !s.mayOpen(e.Session, p, path, info) {
+		unsafe := v.Protected || !info.Mode().IsRegular()
+		if !s.mayOpen(e.Session, p, path, info) || g.Access.Has(profile.Write) && unsafe {
 			return nil, p, nil
 		}
 		list = append(list, g)
+	}
+	if j.lost != "" && s.mayCreate(e.Session, p, j.lost) {
+		list = append(list, profile.Grant{Path: j.lost, Access: profile.Read | profile.Write, Origin: "this yes"})
 	}
 	list = append(list, s.hostsNamed(cfg, j)...)
 	if len(list) > maxOpened {
@@ -71,7 +81,7 @@ func (s *Supervisor) opening(
 	reach, err := s.reaching(cfg, v.Network, widened, j.operator)
 	lacks := func(g profile.Grant) bool {
 		if g.Path != "" {
-			return !shows(widened, g.Path)
+			return !grants(widened, g)
 		}
 		return reach == nil || !reach.proxied || !reach.policy.hosts.AllowsHost(g.Host.Host, g.Host.Port) ||
 			reach.policy.denied.AllowsHost(g.Host.Host, g.Host.Port)
@@ -103,6 +113,12 @@ func (s *Supervisor) hostsNamed(cfg *config.Config, j *judgement) (list []profil
 	return list
 }
 
+// grants reports whether a profile has what a grant of a path adds.
+func grants(p profile.Profile, g profile.Grant) bool {
+	v := p.Allows(profile.OpWrite, g.Path)
+	return shows(p, g.Path) && (!g.Access.Has(profile.Write) || v.Allowed && !v.Private)
+}
+
 // shows reports whether a profile lets programs read the host's content of a path.
 func shows(p profile.Profile, path string) bool {
 	v := p.Allows(profile.OpRead, path)
@@ -116,9 +132,11 @@ func (s *Supervisor) mayOpen(sess *Session, p profile.Profile, path string, info
 	if real, err := filepath.EvalSymlinks(path); err != nil || real != path || path == "/" {
 		return false
 	}
-	if !info.Mode().IsRegular() && !info.IsDir() {
-		return false
-	}
+	return (info.Mode().IsRegular() || info.IsDir()) && s.openable(sess, p, path)
+}
+
+// openable is mayOpen for a path that is its own real name, whatever is there.
+func (s *Supervisor) openable(sess *Session, p profile.Profile, path string) bool {
 	kind, _, rule := p.Effective(path)
 	if kind != profile.Private && (kind != profile.Hide || rule != (profile.Rule{})) {
 		return false
@@ -142,6 +160,22 @@ func (s *Supervisor) mayOpen(sess *Session, p profile.Profile, path string, info
 	return true
 }
 
+// unwidened is why a yes to the command that opens nothing is not enough; "": it is.
+func (j *judgement) unwidened() string {
+	for _, g := range j.opens {
+		if g.Access.Has(profile.Write) {
+			return notWritable(g.Path)
+		}
+	}
+	return ""
+}
+
+// notWritable says what permits commands to write a path.
+func notWritable(path string) string {
+	return fmt.Sprintf("commands can't write %s: choose a place in the project, or permit it by "+
+		"[sandbox] write = [%q] (it has to exist then)", path, path)
+}
+
 // opened identifies the grants of a yes; "" for none.
 func opened(list []profile.Grant) string {
 	var quoted []string
@@ -153,17 +187,24 @@ func opened(list []profile.Grant) string {
 
 // openings are the widenings that the question offers for a judgement.
 func (j *judgement) openings(home string) []approval.Widening {
-	var read, connect, parts []string
+	var read, write, connect, parts []string
 	for _, g := range j.opens {
+		list := &read
+		if g.Access.Has(profile.Write) {
+			list = &write
+		}
 		rest, ok := strings.CutPrefix(g.Path, strings.TrimSuffix(home, "/")+"/")
 		switch {
 		case g.Path == "":
 			connect = append(connect, g.Host.String())
 		case ok && home != "":
-			read = append(read, "~/"+rest)
+			*list = append(*list, "~/"+rest)
 		default:
-			read = append(read, g.Path)
+			*list = append(*list, g.Path)
 		}
+	}
+	if len(write) > 0 {
+		parts = append(parts, "write access to "+strings.Join(write, ", "))
 	}
 	if len(read) > 0 {
 		parts = append(parts, "read access to "+strings.Join(read, ", "))

@@ -78,7 +78,9 @@ func TestYesOpensWhatTheCommandNames(t *testing.T) {
 		{"the home", []string{"ls", home}, 0, 1, "", ""},
 		{"the project's parent", []string{"ls", filepath.Dir(s.project)}, 0, 1, "", "outside"},
 		{"processes", []string{"cat", "/proc/1/environ"}, 0, 1, "", "PATH="},
-		{"a write into it", []string{"sh", "-c", write}, 1, 1, "rows", "y\n"},
+		{"a write into it without the opening", []string{"sh", "-c", write}, 1, 0, "", "y\n"},
+		{"a write into it", []string{"sh", "-c", write}, 1, 1, "y\n", ""},
+		{"a move", []string{"mv", outside + "/a.csv", "."}, 0, 0, "", ""},
 	} {
 		o.offered, o.pick = nil, c.pick
 		out, end := s.run(supervisor.ExecRequest{Argv: c.argv, Cwd: s.project}, nil)

@@ -23,6 +23,7 @@ func (s *Supervisor) keepFiles() {
 	s.recoverLayers(false)
 	s.recoverSnapshots(s.recoverRuns())
 	s.recoverLayers(true)
+	s.recoverCreated()
 	close(s.looked)
 	s.recoverChanges()
 	close(s.recovered)

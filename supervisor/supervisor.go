@@ -60,6 +60,8 @@ type Options struct {
 	Layers string
 	// Places is a directory of the daemon's own for the places of sessions; "": each command has its own.
 	Places string
+	// Created is a directory of the daemon's own for notes of what it creates outside of projects; "": nothing is.
+	Created string
 	// Trash is a directory of the daemon's own for the entries removed from
 	// projects after a run. It is made when it is needed.
 	Trash string
@@ -84,6 +86,7 @@ type Supervisor struct {
 	trash       string
 	layers      string
 	places      string
+	created     string
 	within      kept[withinKey, bool]
 	turns       turns
 	settling    sync.Mutex     // over each landing and drop of a held change set, and seen
@@ -131,7 +134,8 @@ func New(o Options) (*Supervisor, error) {
 		Host: o.Host, Approval: o.Approval, Audit: o.Audit, Trust: o.Trust, Undo: o.Undo,
 		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}), looked: make(chan struct{}), notes: o.Notes,
 		own: alsoReal(o.Own), agentSocket: o.AgentSocket, trash: o.Trash, layers: o.Layers, places: o.Places,
-		paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
+		created: o.Created,
+		paths:   o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
 		execs: map[string]*Exec{}, live: map[string]*Exec{}, proxySessions: map[*proxySession]bool{},
 		caches: map[string]*toolCache{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
 	}

@@ -197,6 +197,7 @@ func openSupervisor(o supervisor.Options, dirs dirs, log *slog.Logger) (*supervi
 	}
 	o.Own, o.AgentSocket = dirs.own(o.Paths), filepath.Join(dirs.sockets, ipc.AgentSocket)
 	o.Trash, o.Layers, o.Places = dirs.inState("trash"), dirs.inState("layers"), dirs.inState("places")
+	o.Created = dirs.inState("created")
 	return supervisor.New(o)
 }
 

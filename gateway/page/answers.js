@@ -59,13 +59,13 @@ export function answerViews({ state, link, main, say, subject, answer, choose })
       suggestion: draft.scope === "once" ? "" : draft.suggestion, widening: draft.widening, for_ms: draft.scope === "once" ? 0 : Number(draft.life || 0),
     });
     const no = (mode) => ({ allow: false, mode, note: note(draft) });
-    const trust = trusts.length ? "once" : "";
+    const trust = q.trusts?.includes("once") ? "once" : "";
     const list = trusts.map(([t, words]) => ({ keep: t, letter: "", words, is: "yes", make: () => ({ ...yes(), trust: t }) }));
     list.push({ keep: "yes", letter: "y", words: trust ? "Only this once" : "Allow", is: "yes", make: () => ({ ...yes(), trust }) },
       { keep: "no", letter: "n", words: "Deny", is: "no", make: () => no("soft") },
       { keep: "remember", letter: "", words: "Deny and remember", is: "no", make: () => ({ ...yes(), ...no("soft"), widening: "" }) },
       { keep: "stop", letter: "q", words: "Deny and stop the agent", is: "no", make: () => no("hard") });
-    if (q.batch?.remaining?.length) list.push({ keep: "all", letter: "a", words: "Allow this and what is listed", make: () => ({ allow: true, scope: "batch" }) });
+    if (q.batch?.remaining?.length && !q.only_widened) list.push({ keep: "all", letter: "a", words: "Allow this and what is listed", make: () => ({ allow: true, scope: "batch" }) });
     if (q.presets?.length) list.push({ keep: "presets", letter: "p", words: addPresets(q.presets), make: () => ({ allow: false, presets: true }) });
     const digits = list.length;
     if (q.scopes?.includes("session")) list.push({ letter: "s", does: "allow for this session", make: () => ({ allow: true, scope: "session", trust }) });
@@ -87,8 +87,9 @@ export function answerViews({ state, link, main, say, subject, answer, choose })
     current = undefined;
     if (state.sent.has(q.id)) return el("p", { role: "status" }, "Answered; waiting for the daemon.");
     if (state.again.has(q.id)) return second(q, draft);
-    const trusts = q.trusts?.includes("once") ? Object.entries(trustWords).filter(([t]) => q.trusts.includes(t)) : [];
+    const trusts = q.trusts?.includes("once") && !q.only_widened ? Object.entries(trustWords).filter(([t]) => q.trusts.includes(t)) : [];
     const scopes = (q.scopes?.length ? q.scopes : ["once"]).map((s) => [s, scopeWords[s] ?? s]);
+    if (q.only_widened) draft.widening ||= q.widenings?.[0]?.id;
     if (!draft.scope) draft.scope = scopes[0][0];
     const [list, digits] = choices(q, draft, trusts);
     draft.line ??= new Line(list.map((c) => c.letter), { digits, slow: trusts.length > 0 || q.risk === "high" });
@@ -102,7 +103,7 @@ export function answerViews({ state, link, main, say, subject, answer, choose })
         choice(draft, "scope", "Scope", scopes),
         (q.suggestions ?? []).length ? choice(draft, "suggestion", "What is allowed", [["", "exactly this"], ...(w.suggestions ?? q.suggestions).map((s) => [s.id, s.label + (s.past ? ` (${s.past.matched} past calls)` : "")])]) : "",
         choice(draft, "life", "Expires", lifetimes),
-        (q.widenings ?? []).length ? choice(draft, "widening", "Also give it", [["", "nothing more"], ...q.widenings.map((x) => [x.id, x.label || x.object])]) : "",
+        (q.widenings ?? []).length ? choice(draft, "widening", "Also give it", [...(q.only_widened ? [] : [["", "nothing more"]]), ...q.widenings.map((x) => [x.id, x.label || x.object])]) : "",
         el("label", { class: "wide" }, "Answer, or note to the agent", field)),
       el("div", { class: "row decide" }, buttons),
       el("p", { class: "small" }, says, `Keys: ${list.map((c) => c.letter).filter(Boolean).join(", ")} and Enter answer, 1 to ${digits} ${draft.line.slow ? "and Enter, too" : "at once"}; ↑ and ↓ highlight. `,

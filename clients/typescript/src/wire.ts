@@ -104,9 +104,11 @@ export interface Approval {
   scopes?: string[];
   suggestions?: Suggestion[];
   widenings?: Widening[];
+  /** a yes takes a widening */
+  only_widened?: boolean;
   /** that an answer may switch on instead of a yes or no */
   presets?: Preset[];
-  /** that an answer may have; none: it does not concern trust */
+  /** that an answer may have; none: it trusts nothing */
   trusts?: string[];
   batch?: BatchPlace;
   group_id?: string;

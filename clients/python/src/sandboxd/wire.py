@@ -87,8 +87,9 @@ class Approval(TypedDict, total=False):
     scopes: List[str]  # that an answer may have
     suggestions: List[Suggestion]
     widenings: List[Widening]
+    only_widened: bool  # a yes takes a widening
     presets: List[Preset]  # that an answer may switch on instead of a yes or no
-    trusts: List[str]  # that an answer may have; none: it does not concern trust
+    trusts: List[str]  # that an answer may have; none: it trusts nothing
     batch: BatchPlace
     group_id: str
     count: int  # of identical questions shown as one

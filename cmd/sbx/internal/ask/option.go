@@ -56,7 +56,9 @@ func optionsOf(a ipc.Approval, onlyNo bool, l look) []option {
 		case verbEach:
 			out = append(out, option{v, "Trust, ask for each", ""})
 		case verbYes:
-			out = append(out, option{v, once, ""})
+			if !a.OnlyWidened {
+				out = append(out, option{v, once, ""})
+			}
 			for _, w := range a.Widenings {
 				out = append(out, option{v, "Once, with " + l.line(first(w.Label, w.Access+" "+w.Object)), w.ID})
 			}

@@ -53,14 +53,14 @@ func offered(a ipc.Approval, onlyNo bool) []verb {
 	}
 	out := []verb{verbYes, verbNo}
 	for _, v := range []verb{verbContained, verbEach} {
-		if slices.Contains(a.Trusts, string(v)) && slices.Contains(a.Trusts, trustOnce) {
+		if slices.Contains(a.Trusts, string(v)) && slices.Contains(a.Trusts, trustOnce) && !a.OnlyWidened {
 			out = append(out, v)
 		}
 	}
 	if slices.Contains(a.Scopes, "session") {
 		out = append(out, verbSession)
 	}
-	if a.Batch != nil && a.Batch.Total > a.Batch.Index+1 {
+	if a.Batch != nil && a.Batch.Total > a.Batch.Index+1 && !a.OnlyWidened {
 		out = append(out, verbAll)
 	}
 	out = append(out, verbQuit, verbView)
@@ -98,8 +98,9 @@ func helpText(options []option, onlyNo bool) string {
 // promptText is the line that the answer is typed on.
 func promptText(options []option, onlyNo bool) string {
 	var letters []string
+	yes := slices.Contains(lettersOf(options), string(verbYes))
 	for i, o := range options {
-		if o.verb == verbContained || o.verb == verbEach {
+		if o.verb == verbContained || o.verb == verbEach || !yes && o.widening != "" {
 			letters = append(letters, strconv.Itoa(i+1))
 		}
 	}
