@@ -260,6 +260,13 @@ func (i *info) Sys() any           { return &i.st }
 
 func (i *info) Mode() fs.FileMode {
 	mode := fs.FileMode(i.st.Mode & 0o777)
+	for bit, as := range map[uint32]fs.FileMode{
+		unix.S_ISUID: fs.ModeSetuid, unix.S_ISGID: fs.ModeSetgid, unix.S_ISVTX: fs.ModeSticky,
+	} {
+		if i.st.Mode&bit != 0 {
+			mode |= as
+		}
+	}
 	switch i.st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
 		return mode

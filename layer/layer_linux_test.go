@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"sandboxd/git"
 )
 
 // elements of the names in generated trees.
@@ -108,7 +110,7 @@ func past(t testing.TB, dir string) {
 }
 
 // TestLandsAsDirect plays generated scripts directly and in a layer: the landed tree equals the direct one, and undo
-// gives the tree from before, in everything. R-LY-02, R-LY-04.
+// gives the tree from before, in everything. Before the landing, After shows the landed tree. R-LY-02, R-LY-04.
 func TestLandsAsDirect(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tree, script := drawTree(rt), drawScript(rt, "script", 1, 30)
@@ -137,9 +139,13 @@ func TestLandsAsDirect(t *testing.T) {
 		if d := differences(layered.snapshot(), before); d != "" {
 			rt.Fatalf("taking changed the root:\n%s", d)
 		}
+		foreseen := through(t, layered.After(layered.root.Name(), all), layered.root.Name())
 		for round := range 2 { // an undone landing can land again
 			if err := layered.Land(layered.root, yes); err != nil {
 				rt.Fatalf("round %d: %v", round, err)
+			}
+			if d := differences(foreseen, through(t, git.Disk, layered.root.Name())); d != "" {
+				rt.Fatalf("After shows another tree than the one that landed:\n%s", d)
 			}
 			if d := differences(recent(layered.snapshot(), start), recent(direct.snapshot(), start)); d != "" {
 				rt.Fatalf("landed otherwise than directly:\n%s", d)
