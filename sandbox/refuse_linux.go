@@ -49,6 +49,7 @@ func (p *Process) listen(files []*os.File, plan *Plan) {
 	for _, overlay := range plan.overlays {
 		if overlay.Upper != "" {
 			o.layered = append(o.layered, overlay.Path)
+			o.profile = o.profile.WithoutProtectedNames(overlay.Path) // which the mounts do not hold
 		}
 	}
 	// A path is resolved in the sandbox's own tree of mounts.
