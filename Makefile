@@ -59,6 +59,7 @@ vendors: build
 
 # A day's work in real projects, inside as outside (docs/workloads.md); WORKLOAD=redis runs one.
 workloads: build
+	@packaging/prerequisites.sh workloads
 	SBX_WORKLOADS=1 $(GO) test ./acceptance -count=1 -timeout 2h -v -run '^TestDayWorkloads$$$(if $(WORKLOAD),/^$(WORKLOAD)$$)'
 
 # gofmt, vet and build for both systems, staticcheck with the checks of .golangci.yml.

@@ -3,7 +3,7 @@
 # packages. Without root it prints the command that does it and exits 2.
 #   packaging/prerequisites.sh        for `make run` and `make build`
 #   packaging/prerequisites.sh test   what the tests use besides; quick: those of make test-quick
-#   packaging/prerequisites.sh release, or vm: what these targets use besides
+#   packaging/prerequisites.sh release, vm, or workloads: what these targets use besides
 set -euo pipefail
 
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # an ordinary user's may lack these
@@ -49,6 +49,28 @@ if [ "${1-}" = vm ]; then
 	need seabios /usr/share/seabios/bios-256k.bin
 	need e2fsprogs /sbin/mke2fs
 	need debootstrap debootstrap
+fi
+if [ "${1-}" = workloads ]; then
+	need autoconf autoconf
+	need automake automake
+	need cmake cmake
+	need cargo /usr/bin/cargo
+	need rustc /usr/bin/rustc
+	need chromium /usr/bin/chromium
+	need curl curl
+	need libpython3.11-testsuite /usr/lib/python3.11/test/test_os.py
+	need nodejs node
+	need npm npm
+	need perl perl
+	need postgresql /usr/lib/postgresql/15/bin/initdb
+	need python3-pytest /usr/lib/python3/dist-packages/pytest
+	need python3-venv /usr/share/doc/python3-venv
+	need redis-server redis-server
+	need redis-tools redis-cli
+	need ruby ruby
+	need ruby-minitest /usr/share/doc/ruby-minitest
+	need sqlite3 sqlite3
+	need xz-utils xz
 fi
 if [ "${1-}" = test ] || [ "${1-}" = quick ]; then
 	need python3 /usr/bin/python3
