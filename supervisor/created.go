@@ -50,12 +50,12 @@ func (s *Supervisor) create(e *Exec, path string) error {
 		return fmt.Errorf("note what is created: %w", err)
 	}
 	e.created = path
-	dir, err := unix.Openat2(unix.AT_FDCWD, filepath.Dir(path), &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	parent, err := openRoot(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("create %q: %w", path, err)
 	}
-	defer unix.Close(dir)
+	defer parent.Close()
+	dir := int(parent.Fd())
 	switch err = unix.Mkdirat(dir, filepath.Base(path), 0o755); {
 	case errors.Is(err, fs.ErrExist):
 		e.created = "" // another's

@@ -41,7 +41,7 @@ func (s *Supervisor) layerable(sess *Session) string {
 	return reason
 }
 
-// openRoot opens a project's directory without following a link.
+// openRoot opens a directory without following a link anywhere in its path.
 func openRoot(root string) (*os.File, error) {
 	fd, err := unix.Openat2(unix.AT_FDCWD, root, &unix.OpenHow{
 		Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,

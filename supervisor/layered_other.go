@@ -2,9 +2,19 @@
 
 package supervisor
 
-import "context"
+import (
+	"context"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 func (s *Supervisor) layerable(*Session) string { return "this system has no layers" }
+
+// openRoot opens a directory without following a link anywhere in its path (open(2) of macOS).
+func openRoot(root string) (*os.File, error) {
+	return os.OpenFile(root, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW_ANY, 0)
+}
 
 func (s *Supervisor) chosen(*Session) []string { return nil }
 
