@@ -12,17 +12,47 @@ import (
 	"sandboxd/shell/analysis"
 )
 
-// turnWait is how long a layered run waits for the others of its project. After that it runs beside them, and finds
-// their changes at its landing, unless it or the other one locks its files: a lock in a layer is not seen in another.
+// turnWait is how long the layered runs of a project wait for one of them, from its start. After that they run beside
+// it, and find its changes at their landing, unless one of the two locks its files: a lock in a layer is not seen in
+// another.
 const turnWait = 10 * time.Second
 
-// lockers are programs that keep others of their kind away by lock files: git and package managers.
-var lockers = []string{"git", "npm", "npx", "yarn", "pnpm", "bun", "pip", "pip3", "uv", "poetry", "cargo", "go", "mvn",
-	"gradle", "composer", "bundle", "gem"}
+// lockers are programs that keep others of their kind away by lock files, git and package managers, each with the words
+// that have it do so; nil: it always does. Not among them is what runs a program of the project, which may be a server.
+var lockers = map[string][]string{
+	"git":      nil,
+	"npm":      installs,
+	"pnpm":     installs,
+	"yarn":     installs,
+	"bun":      installs,
+	"pip":      installs,
+	"pip3":     installs,
+	"uv":       installs,
+	"poetry":   installs,
+	"composer": installs,
+	"bundle":   installs,
+	"gem":      installs,
+	"cargo":    append([]string{"build", "check", "clippy", "test", "fetch", "generate-lockfile", "vendor"}, installs...),
+	"go":       {"get", "mod", "work"},
+	"mvn":      nil,
+	"gradle":   nil,
+}
 
-// locks reports whether a command's words name a locker.
+// installs are the words by which package managers change what is installed.
+var installs = []string{"install", "i", "in", "ci", "add", "update", "up", "upgrade", "uninstall", "remove", "rm", "un",
+	"prune", "dedupe", "rebuild", "audit", "link", "unlink", "import", "require", "lock", "sync", "pip", "venv", "self"}
+
+// locks reports whether a command's words show that it locks its files.
 func locks(script *analysis.Script) bool {
-	return slices.ContainsFunc(script.Calls, func(c *analysis.Call) bool { return slices.Contains(lockers, c.Name()) })
+	return slices.ContainsFunc(script.Calls, func(c *analysis.Call) bool {
+		words, known := lockers[c.Name()]
+		if !known || words == nil || len(c.Args) == 1 { // yarn and bundle alone install
+			return known
+		}
+		return slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
+			return !w.Known() || slices.Contains(words, w.Text)
+		})
+	})
 }
 
 // turns serializes the layered runs of a project, so that each begins with the changes that the last one landed. The
@@ -32,11 +62,13 @@ type turns struct {
 	roots map[string]*turn
 }
 
-// turn has a place for the run whose turn it is; locks says of that one whether it locks its files. views are those of
-// the runs that have a layer.
+// turn has a place for the run whose turn it is: locks says whether that one locks its files, and since when it began, zero
+// where that is not noted yet.
+// views are those of the runs that have a layer.
 type turn struct {
 	place chan struct{}
 	locks bool
+	since time.Time
 	views map[*view]bool
 }
 
@@ -89,8 +121,8 @@ func (t *turns) staleView(v *view) []string {
 		"ran, and it may have seen the state before"}
 }
 
-// take waits for the turn of a run, which release ends: for turnWait, and to the end of the context where it or the
-// other one locks its files. It returns how long it waited.
+// take waits for the turn of a run, which release ends: until the one that has it began turnWait ago, and to the end of
+// the context where one of the two locks its files. It returns how long it waited.
 func (t *turns) take(ctx context.Context, root string, locks bool) (release func(), waited time.Duration) {
 	t.mu.Lock()
 	if t.roots == nil {
@@ -102,25 +134,47 @@ func (t *turns) take(ctx context.Context, root string, locks bool) (release func
 		t.roots[root] = at
 	}
 	t.mu.Unlock()
-	start := time.Now()
-	for {
+	for start := time.Now(); ; {
 		select {
 		case at.place <- struct{}{}:
-			t.mu.Lock()
-			at.locks = locks
-			t.mu.Unlock()
-			return func() { <-at.place }, time.Since(start)
+			return t.has(at, locks), time.Since(start)
+		default:
+		}
+		left := t.left(at, locks)
+		if left <= 0 {
+			return func() {}, time.Since(start)
+		}
+		select {
+		case at.place <- struct{}{}:
+			return t.has(at, locks), time.Since(start)
 		case <-ctx.Done():
 			return func() {}, time.Since(start)
-		case <-time.After(turnWait):
-		}
-		t.mu.Lock()
-		alone := locks || at.locks
-		t.mu.Unlock()
-		if !alone {
-			return func() {}, time.Since(start)
+		case <-time.After(left):
 		}
 	}
+}
+
+// has notes whose turn it is, and returns the end of that.
+func (t *turns) has(at *turn, locks bool) (release func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at.locks, at.since = locks, time.Now()
+	return func() {
+		t.mu.Lock()
+		at.since = time.Time{}
+		t.mu.Unlock()
+		<-at.place
+	}
+}
+
+// left returns how long to wait before another look at the run whose turn it is; not above 0: it is not waited for.
+func (t *turns) left(at *turn, locks bool) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if locks || at.locks || at.since.IsZero() {
+		return turnWait
+	}
+	return time.Until(at.since.Add(turnWait))
 }
 
 // errTurn is returned for a run that waited for its turn as long as it may take.

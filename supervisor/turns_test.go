@@ -5,26 +5,33 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sandboxd/shell/analysis"
 )
 
-// Rule 16: of two runs in one project the second waits for ten seconds, and as long as it may where one of them locks
-// its files.
+// Rule 16: a run in a project waits for another one until ten seconds after that began, and as long as it may where one of
+// them locks its files.
 func TestTurns(t *testing.T) {
 	for _, c := range []struct {
 		first, second bool
+		after         time.Duration // the second begins
 		ends          time.Duration // of the first run
 		want          time.Duration
 	}{
-		{false, false, time.Minute, turnWait},
-		{false, false, time.Second, time.Second},
-		{true, false, time.Minute, time.Minute},
-		{false, true, time.Minute, time.Minute},
-		{true, true, 9 * time.Minute, 5 * time.Minute}, // the context's
+		{false, false, 0, time.Minute, turnWait},
+		{false, false, 4 * time.Second, time.Minute, turnWait - 4*time.Second},
+		{false, false, 30 * time.Second, time.Minute, 0},
+		{false, false, 0, time.Second, time.Second},
+		{true, false, 0, time.Minute, time.Minute},
+		{true, false, 30 * time.Second, time.Minute, 30 * time.Second},
+		{false, true, 0, time.Minute, time.Minute},
+		{true, true, 0, 9 * time.Minute, 5 * time.Minute}, // the context's
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var turns turns
 			release, _ := turns.take(t.Context(), "/p", c.first)
 			time.AfterFunc(c.ends, release)
+			time.Sleep(c.after)
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			release, waited := turns.take(ctx, "/p", c.second)
@@ -34,5 +41,32 @@ func TestTurns(t *testing.T) {
 			}
 			time.Sleep(10 * time.Minute)
 		})
+	}
+}
+
+// What changes what is installed locks its files, what runs a program of the project does not.
+func TestLocks(t *testing.T) {
+	for line, want := range map[string]bool{
+		"git commit -qm x":            true,
+		"echo a > f && git add f":     true,
+		"npm ci":                      true,
+		"npm --prefix web install":    true,
+		"npm $what":                   true,
+		"yarn":                        true,
+		"go get example.com/m":        true,
+		"cargo build":                 true,
+		"npm run dev":                 false,
+		"npm start":                   false,
+		"npx vite --port 3000":        false,
+		"yarn dev":                    false,
+		"cargo run":                   false,
+		"go test ./...":               false,
+		"poetry run flask run":        false,
+		"python3 -m http.server 8000": false,
+		"bundle exec rails server":    false,
+	} {
+		if got := locks(analysis.Line(line, analysis.Place{Cwd: "/p"})); got != want {
+			t.Errorf("%s: got %t, want %t", line, got, want)
+		}
 	}
 }
