@@ -53,6 +53,9 @@ func (a *actor) job(name string) {
 	if r := s.run(get("8123", "page.html")); r.out != "edited\n\n" {
 		t.Errorf("the job does not see an edit: %v", r)
 	}
+	if r := s.run("echo again > page.html; " + get("8123", "page.html")); r.out != "again\n\n" {
+		t.Errorf("the job does not see the edit of a command that runs: %v", r)
+	}
 	if r := other.run(get("8123")); r.code == 0 {
 		t.Errorf("another session reaches the job: %v", r)
 	}

@@ -135,8 +135,11 @@ func (s *Supervisor) directBecause(e *Exec, j *judgement, layers string) string 
 		return "a program at a terminal sees other programs' changes at once"
 	}
 	script := j.script()
-	if leavesJob(script) && !r.Hold {
+	switch {
+	case leavesJob(script) && !r.Hold:
 		return "what it leaves running sees other commands' changes at once"
+	case e.Session.anyJob() && !r.Hold:
+		return "a job of its session sees its changes at once"
 	}
 	return gitNeedsTheProject(script)
 }
