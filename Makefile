@@ -57,10 +57,10 @@ vendors: build
 		-run '^(TestClaudeCodeItself|TestCodexItself|TestCodexExecServerItself|TestHookedAgentsThemselves|TestAgentsInsideThemselves|TestACPThemselves|TestFrameworksThemselves|TestWrappedServersThemselves|TestFormsOfTheirServices)$$'
 	@echo 'not tried: Cursor and VS Code: no package has the program; Aider, Goose, Amp: no hook of ours, and not run (docs/agents)'
 
-# A day's work in real projects, inside as outside (docs/workloads.md); WORKLOAD=redis runs one.
+# A day's work in real projects, inside as outside (docs/workloads.md), and tools in layers; WORKLOAD=redis runs one.
 workloads: build
 	@packaging/prerequisites.sh workloads
-	SBX_WORKLOADS=1 $(GO) test ./acceptance -count=1 -timeout 2h -v -run '^TestDayWorkloads$$$(if $(WORKLOAD),/^$(WORKLOAD)$$)'
+	SBX_WORKLOADS=1 $(GO) test ./acceptance -count=1 -timeout 2h -v -run '$(if $(WORKLOAD),^TestDayWorkloads$$/^$(WORKLOAD)$$,^Test(DayWorkloads|LayeredTools)$$)'
 
 # gofmt, vet and build for both systems, staticcheck with the checks of .golangci.yml.
 lint: prerequisites

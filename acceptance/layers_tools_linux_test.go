@@ -1,7 +1,9 @@
 package acceptance
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,6 +27,39 @@ var layeredTools = []string{
 	"cp src/one.txt src/.one.swp && echo edited >> src/.one.swp && mv src/.one.swp src/one.txt",
 }
 
+// slowTools are those of make workloads, which has their packages.
+var slowTools = []string{
+	"npm install --offline --no-audit --no-fund --cache ./cache ./pack/one-1.0.0.tgz && for i in 1 2; do " +
+		"npm ci --offline --no-audit --no-fund --cache ./cache || exit; done; rm -rf cache",
+	"cd gomod && GOPROXY=off /usr/local/go/bin/go mod vendor",
+	"cd crate && cargo build -q --offline && target/debug/crate > log && rm -r target",
+	"python3 -m venv .venv && .venv/bin/pip install -q --no-index pack/one-1.0-py3-none-any.whl && " +
+		".venv/bin/python -c 'import one; print(one.value)' > log && rm -r .venv",
+	"cmake -S c -B build > log && cmake --build build >> log && build/one > log && rm -r build",
+	initdb,
+}
+
+// initdb is a tool that refuses to run as root.
+const initdb = "PATH=$PATH:/usr/lib/postgresql/15/bin; initdb -D data -A trust -U me > /dev/null && " +
+	"test -s data/PG_VERSION && find data -type d | sort > log && rm -r data"
+
+// slowProject makes what they work on.
+const slowProject = `mkdir -p gomod/dep crate/src c
+printf 'module example.org/m\n\ngo 1.26\n\nrequire example.org/dep v0.0.0\n\nreplace example.org/dep => ./dep\n' > gomod/go.mod
+printf 'module example.org/dep\n\ngo 1.26\n' > gomod/dep/go.mod; echo 'package dep' > gomod/dep/dep.go
+printf 'package main\n\nimport _ "example.org/dep"\n\nfunc main() {}\n' > gomod/main.go
+printf '[package]\nname = "crate"\nversion = "0.1.0"\nedition = "2021"\n' > crate/Cargo.toml
+echo 'fn main() { println!("built"); }' > crate/src/main.rs
+printf 'cmake_minimum_required(VERSION 3.20)\nproject(one C)\nadd_executable(one one.c)\n' > c/CMakeLists.txt
+printf '#include <stdio.h>\nint main(void) { puts("built"); }\n' > c/one.c
+python3 -c 'import zipfile
+z, info = zipfile.ZipFile("pack/one-1.0-py3-none-any.whl", "w"), "one-1.0.dist-info/"
+z.writestr("one.py", "value = 1\n")
+z.writestr(info + "METADATA", "Metadata-Version: 2.1\nName: one\nVersion: 1.0\n")
+z.writestr(info + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+z.writestr(info + "RECORD", "one.py,,\n" + info + "METADATA,,\n" + info + "WHEEL,,\n" + info + "RECORD,,\n")'
+`
+
 // outcome is what a line leaves: names, kinds, modes, links' targets and contents, without git's directories and what
 // has times in it.
 const outcome = `export GIT_OPTIONAL_LOCKS=0
@@ -40,10 +75,18 @@ func TestLayeredTools(t *testing.T) {
 		a.repository()
 		a.sh(`mkdir -p pack/package && cd pack && echo '{"name":"one","version":"1.0.0"}' > package/package.json &&
 echo 'module.exports = 1' > package/index.js && tar czf one-1.0.0.tgz package && rm -r package`)
-		for _, line := range layeredTools {
+		lines := layeredTools
+		if os.Getenv("SBX_WORKLOADS") != "" {
+			lines = slices.Concat(lines, slowTools)
+			a.sh(slowProject)
+		}
+		for _, line := range lines {
+			if line == initdb && a.cred == nil {
+				continue
+			}
 			twin := filepath.Join(a.dir, "twin", filepath.Base(a.project))
 			a.sh("rm -rf " + twin + " && mkdir -p " + filepath.Dir(twin) + " && cp -a . " + twin)
-			want := a.sh("cd " + twin + "; { " + line + "; } > /dev/null 2>&1; " + outcome)
+			want := a.sh("cd " + twin + "; (" + line + ") > /dev/null 2>&1; " + outcome)
 			before := a.everything()
 			r := a.run(line)
 			if r.code != 0 || r.Changes.Kind != "layered" || r.Changes.Held != "" {
