@@ -45,7 +45,8 @@ const initdb = "PATH=$PATH:/usr/lib/postgresql/15/bin; initdb -D data -A trust -
 
 // slowProject makes what they work on.
 const slowProject = `mkdir -p gomod/dep crate/src c
-printf 'module example.org/m\n\ngo 1.26\n\nrequire example.org/dep v0.0.0\n\nreplace example.org/dep => ./dep\n' > gomod/go.mod
+printf 'module example.org/m\n\ngo 1.26\n\nrequire example.org/dep v0.0.0\n' > gomod/go.mod
+printf '\nreplace example.org/dep => ./dep\n' >> gomod/go.mod
 printf 'module example.org/dep\n\ngo 1.26\n' > gomod/dep/go.mod; echo 'package dep' > gomod/dep/dep.go
 printf 'package main\n\nimport _ "example.org/dep"\n\nfunc main() {}\n' > gomod/main.go
 printf '[package]\nname = "crate"\nversion = "0.1.0"\nedition = "2021"\n' > crate/Cargo.toml

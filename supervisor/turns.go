@@ -62,9 +62,8 @@ type turns struct {
 	roots map[string]*turn
 }
 
-// turn has a place for the run whose turn it is: locks says whether that one locks its files, and since when it began, zero
-// where that is not noted yet.
-// views are those of the runs that have a layer.
+// turn has a place for the run whose turn it is: locks says whether that one locks its files, and since when it began,
+// zero where that is not noted yet. views are those of the runs that have a layer.
 type turn struct {
 	place chan struct{}
 	locks bool
@@ -167,7 +166,8 @@ func (t *turns) has(at *turn, locks bool) (release func()) {
 	}
 }
 
-// left returns how long to wait before another look at the run whose turn it is; not above 0: it is not waited for.
+// left returns how long a run waits before it asks again whether the one whose turn it is has begun turnWait ago; not
+// above 0: that one has.
 func (t *turns) left(at *turn, locks bool) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

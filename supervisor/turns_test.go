@@ -9,8 +9,8 @@ import (
 	"sandboxd/shell/analysis"
 )
 
-// Rule 16: a run in a project waits for another one until ten seconds after that began, and as long as it may where one of
-// them locks its files.
+// Rule 16: a run in a project waits for another one until ten seconds after that began, and as long as it may where one
+// of them locks its files.
 func TestTurns(t *testing.T) {
 	for _, c := range []struct {
 		first, second bool
