@@ -98,3 +98,18 @@ func TestYesOpensAHost(t *testing.T) {
 		}
 	})
 }
+
+// R-LY-08, R-OS-09: where commands reach no host, package managers do not try for a minute, and the refusal names the
+// setting that helps.
+func TestPackageManagersFailAtOnce(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.approveAll()
+		for _, line := range []string{"npm install --no-audit --no-fund left-pad", "python3 -m pip download left-pad"} {
+			begin := time.Now()
+			r := a.sbx("run", "-c", line)
+			if took := time.Since(begin); r.code == 0 || took > 30*time.Second || !strings.Contains(r.err, "[network]") {
+				t.Errorf("%s, after %v: got %v, want a refusal that names the setting", line, took, r)
+			}
+		}
+	})
+}

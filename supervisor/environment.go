@@ -68,11 +68,19 @@ func (s *Session) always() map[string]string {
 // those of its profile, sorted.
 func (s *Session) Always() []string { return slices.Sorted(maps.Keys(s.always())) }
 
+// withoutRetries are for commands that reach no other host: npm would try for 70 seconds (config.md, fetch-retries).
+var withoutRetries = map[string]string{
+	"npm_config_fetch_retries": "0", "PIP_RETRIES": "0", "CARGO_NET_RETRY": "0", "UV_HTTP_RETRIES": "0",
+}
+
 // environment composes the variables inside: ours, then those of the daemon's that the profile
 // passes or those that it sets, then the request's (which a
 // person could see), then those that an unasked command must have.
 func (s *Supervisor) environment(sess *Session, j *judgement, p profile.Profile) []string {
 	env := sess.always()
+	if p.Network().Mode < profile.NetAllowlist {
+		maps.Copy(env, withoutRetries)
+	}
 	passed, _ := p.Environment().Apply(os.Environ())
 	for _, kv := range passed {
 		k, v, _ := strings.Cut(kv, "=")
