@@ -3,6 +3,7 @@ package layer
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -77,13 +78,12 @@ func drawScript(t *rapid.T, label string, least, most int) []step {
 
 // drawTree returns the script that makes a tree, whose times are all in the past. No file of it has two names.
 func drawTree(t *rapid.T) []step {
-	var out []step
-	for _, s := range drawScript(t, "tree", 0, 25) {
-		if s.Do != "link" {
-			out = append(out, s)
-		}
-	}
-	return out
+	return withoutLinks(drawScript(t, "tree", 0, 25))
+}
+
+// withoutLinks leaves the hard links out: of an existing one a layer writes the one name only.
+func withoutLinks(script []step) []step {
+	return slices.DeleteFunc(script, func(s step) bool { return s.Do == "link" })
 }
 
 // past gives every object of a tree a time in the past, so that a later change of it can be seen.

@@ -18,7 +18,8 @@ func TestStackLandsAsDirect(t *testing.T) {
 	fewer(t, 2)
 	rapid.Check(t, func(rt *rapid.T) {
 		tree := drawTree(rt)
-		scripts := [][]step{drawScript(rt, "one", 1, 15), drawScript(rt, "two", 1, 15), drawScript(rt, "three", 0, 15)}
+		scripts := [][]step{withoutLinks(drawScript(rt, "one", 1, 15)), withoutLinks(drawScript(rt, "two", 1, 15)),
+			drawScript(rt, "three", 0, 15)}
 		direct, layered := newBench(t, memory, tree...), newBench(t, memory, tree...)
 		defer direct.close()
 		defer layered.close()
