@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,10 +37,8 @@ func TestYesOpensAFileOutside(t *testing.T) {
 		if _, end := ask("cat "+file, "--allow", "--widening", "1"); end.out != "rows\n" {
 			t.Errorf("got %v, want the file", end)
 		}
-		if _, end := ask("echo more >> "+file+"; cat "+file, "--allow", "--widening", "1"); !strings.Contains(
-			end.out,
-			"rows",
-		) {
+		const read = "python3 -c 'open(\"%[1]s\", \"a\").write(\"more\")'; cat %[1]s"
+		if _, end := ask(fmt.Sprintf(read, file), "--allow", "--widening", "1"); !strings.Contains(end.out, "rows") {
 			t.Errorf("got %v, want the file", end)
 		}
 		if b, err := os.ReadFile(file); string(b) != "rows\n" {

@@ -88,7 +88,9 @@ func TestRetargetedLinks(t *testing.T) {
 						if target == now {
 							want = row.shut
 						}
-						if got := a.sbx("run", "-c", fmt.Sprintf(fill.Replace(row.line), target)); strings.TrimSpace(got.out) != want {
+						got := a.sbx("run", "-c", fmt.Sprintf(fill.Replace(row.line), target))
+						refused := got.code == 126 && strings.Contains(got.err, "commands can't write") && want == "NO"
+						if strings.TrimSpace(got.out) != want && !refused {
 							t.Errorf("the link leads to %s: %s says %v, want %s", now, target, got, want)
 						}
 					}

@@ -35,6 +35,8 @@ type Place struct {
 	server *net.UnixConn // that made net; nil: bwrap did
 	shares map[string]*share
 	closed bool
+
+	exceeded atomic.Int64 // how often a sandbox was ended as a shared directory exceeded its limit
 }
 
 // nsenterPaths are where nsenter(1) is looked for, which has bwrap start in the namespaces of a place.

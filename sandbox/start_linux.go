@@ -130,7 +130,9 @@ func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio, gate *G
 	proc := l.proc
 	// A layer lands after the last process of its run.
 	proc.stays = p.place != nil && !p.order.Terminal && len(p.overlays) == 0
-	proc.shared = p.shared
+	if proc.shared = p.shared; len(p.shared) > 0 {
+		proc.place, proc.emptied = p.place, p.place.exceeded.Load()
+	}
 	proc.limits, l.listen, l.dialers = p.Profile.Limits(), len(p.order.Listen), p.order.Dialers
 	var err error
 	if !l.reaper {

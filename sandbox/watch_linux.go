@@ -27,6 +27,7 @@ type usage struct {
 	memory int64 // bytes: private memory, the largest share of shared memory, and files in private directories
 	tasks  int   // processes and threads
 	tmp    int64 // bytes in the fullest private directory
+	shared int64 // bytes in the fullest directory of the place
 }
 
 // watch ends a command that exceeds a limit that the kernel does not enforce here
@@ -71,7 +72,12 @@ func (p *Process) watch(private []string) {
 // exceeded names the limit that u breaks, "" for none.
 func (p *Process) exceeded(u usage) EndCause {
 	l := p.limits
-	if l.TmpSize > 0 && u.tmp > l.TmpSize {
+	if l.TmpSize > 0 && u.shared > l.TmpSize {
+		p.place.exceeded.Add(1)
+		return EndTmp
+	}
+	// Whose watch sees it first has the directory emptied, perhaps before the others look.
+	if p.place != nil && p.place.exceeded.Load() != p.emptied || l.TmpSize > 0 && u.tmp > l.TmpSize {
 		return EndTmp
 	}
 	if p.cgroup != nil {
@@ -111,8 +117,9 @@ func (h *Host) ownTasks() int {
 func (p *Process) usage(private []string) usage {
 	var u usage
 	for _, dir := range p.shared {
-		u.tmp = max(u.tmp, Use(dir))
+		u.shared = max(u.shared, Use(dir))
 	}
+	u.tmp = u.shared
 	if p.namespace {
 		root := p.rootPath(p.first)
 		for _, dir := range private {
