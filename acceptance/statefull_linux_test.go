@@ -178,11 +178,17 @@ func (a *actor) refusedWhileFull(s *commandSession, cause, remedy string) {
 		"folder":         "sbx file mkdir made-by-tool",
 		"hook":           "sbx hook claude <<< '" + fetch + "'",
 	} {
+		recorded := func() int { return strings.Count(a.sbx("log", "--json").out, "example.invalid") }
+		before := recorded()
 		got := s.run(line)
-		for range 50 { // its records are small: some may have room where a command's have none
-			if name == "hook" && got.code == 0 && !strings.Contains(got.out, cause) {
-				got = s.run(line)
+		// Its records are small: some may have room where a command's have none. Then they are there.
+		for tries := 0; name == "hook" && tries < 50 && !strings.Contains(strings.ToLower(got.out), cause); tries++ {
+			if now := recorded(); now <= before {
+				a.t.Fatalf("%s: permitted and not on record: %v", name, got)
+			} else {
+				before = now
 			}
+			got = s.run(line)
 		}
 		notStopped(a.t, name, got.out+got.err, cause, remedy)
 		if got.code == 0 && name != "hook" || a.there("made-by-tool") {

@@ -249,7 +249,9 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 	}
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) && l.native { // it failed after its first report; the next one says why
-		if m, failed := readStatus(l.status); failed == nil {
+		m, failed := readStatus(l.status)
+		m.close()
+		if failed == nil && m.Message != "" {
 			return &StageError{Step: m.Step.String(), Code: m.Code, Message: m.Message}
 		}
 		return errLost
