@@ -55,18 +55,22 @@ func shellPath() string {
 	return "/bin/sh"
 }
 
-// always are the variables that every command gets, unless the profile or the
-// request says otherwise.
-func (s *Session) always() map[string]string {
-	return map[string]string{
+// always are the variables that every command under profile p gets, unless
+// the profile or the request says otherwise.
+func (s *Session) always(p profile.Profile) map[string]string {
+	env := map[string]string{
 		"PATH": searchPath, "HOME": s.Home, "USER": s.User, "LOGNAME": s.User,
 		"SHELL": shellPath(), "TMPDIR": "/tmp", "LANG": "C.UTF-8", "SBX_SANDBOX": "1",
 	}
+	if p.Network().Mode < profile.NetAllowlist {
+		maps.Copy(env, withoutRetries)
+	}
+	return env
 }
 
-// Always names the variables that every command of the session gets besides
-// those of its profile, sorted.
-func (s *Session) Always() []string { return slices.Sorted(maps.Keys(s.always())) }
+// Always names the variables that every command of the session under profile
+// p gets besides those that p names, sorted.
+func (s *Session) Always(p profile.Profile) []string { return slices.Sorted(maps.Keys(s.always(p))) }
 
 // withoutRetries are for commands that reach no other host: npm would try for 70 seconds (config.md, fetch-retries).
 var withoutRetries = map[string]string{
@@ -77,10 +81,7 @@ var withoutRetries = map[string]string{
 // passes or those that it sets, then the request's (which a
 // person could see), then those that an unasked command must have.
 func (s *Supervisor) environment(sess *Session, j *judgement, p profile.Profile) []string {
-	env := sess.always()
-	if p.Network().Mode < profile.NetAllowlist {
-		maps.Copy(env, withoutRetries)
-	}
+	env := sess.always(p)
 	passed, _ := p.Environment().Apply(os.Environ())
 	for _, kv := range passed {
 		k, v, _ := strings.Cut(kv, "=")

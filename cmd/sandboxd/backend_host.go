@@ -115,7 +115,7 @@ func (b *backend) Profile(_ context.Context, c ipc.Caller, r ipc.ProfileRequest)
 	default:
 		answer.Text = p.String()
 		if s, err := b.anySession(c, r.Session); r.Session != "" && err == nil {
-			answer.Text += fmt.Sprintf("environment always=%v\n", s.Always())
+			answer.Text += fmt.Sprintf("environment always=%v\n", s.Always(p))
 		}
 	}
 	return answer, nil
