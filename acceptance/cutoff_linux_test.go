@@ -25,7 +25,7 @@ const forSure = 2500 * time.Millisecond
 func TestPlantedByCommandsThatWereCutOff(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh(`rm -r .git/hooks; mkdir .vscode sub pkg; echo mine > .vscode/settings.json; echo old > AGENTS.md; cp AGENTS.md pkg/AGENTS.md`)
-		a.approveAll()
+		a.direct()
 		peer := a.agentPeer("editor")
 		agent := a.fileAgent(peer, ipc.KindCLI)
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
@@ -164,7 +164,7 @@ func recorded(log, operation, subject string) bool {
 // R-OP-03, R-AU-03
 func TestNotesOfCommandsThatWereCutOff(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.approveAll()
+		a.direct()
 		const mark = "98765"
 		var cmd *exec.Cmd
 		start := func() {
@@ -198,7 +198,7 @@ func TestNotesOfCommandsThatWereCutOff(t *testing.T) {
 			start()
 			killed()
 			a.sh("cd " + running + "; " + forge)
-			a.start("--mode", "approve-all")
+			a.direct()
 			if r := a.sbx("run", "--", "git", "status", "--short"); r.code != 0 {
 				t.Errorf("%s: the next run: %v", name, r)
 			}
@@ -218,7 +218,7 @@ func TestNotesOfCommandsThatWereCutOff(t *testing.T) {
 		a.sh("mv " + a.project + " " + a.project + ".away; mkdir " + a.project)
 		t.Cleanup(func() { os.RemoveAll(a.project + ".away") })
 		a.sh("echo mine > .envrc")
-		a.start("--mode", "approve-all")
+		a.direct()
 		a.sbx("run", "--", "true")
 		a.sh("grep -qx mine .envrc")
 		if s := a.sbx("status"); !strings.Contains(s.out+s.err, "is not there, or is another folder") {
@@ -229,7 +229,7 @@ func TestNotesOfCommandsThatWereCutOff(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		a.start("--mode", "approve-all")
+		a.direct()
 		a.sbx("run", "--", "true")
 		if planted() {
 			t.Error("what lay in a folder that was away stays")
@@ -251,7 +251,7 @@ func TestNotesOfCommandsThatWereCutOff(t *testing.T) {
 // stays. R-OP-03
 func TestNoPlantStaysAfterDeaths(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.approveAll()
+		a.direct()
 		const mark = "98766"
 		planted := 0
 		for i := range max(4, launches(t)/20) {
@@ -273,7 +273,7 @@ func TestNoPlantStaysAfterDeaths(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(a.project, ".envrc")); err == nil {
 				planted++
 			}
-			a.approveAll()
+			a.direct()
 			if r := a.sbx("run", "--", "git", "status", "--short"); r.code != 0 || strings.Contains(r.out, "CLAUDE.md") {
 				t.Errorf("round %d: %v", i, r)
 			}

@@ -47,8 +47,8 @@ var continueAttempts = []gitAttempt{
 // Where a person continues an operation of git that runs left unfinished, git executes nothing that they planted.
 // R-OS-03
 func TestGitContinuesNothingThatRunsLeft(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
-		a.approveAll()
+	eachKind(t, func(t *testing.T, a *actor, start func()) {
+		start()
 		for _, g := range continueAttempts {
 			canary, results := a.leave(t, g)
 			a.do(nil, "/bin/bash", "-c", continueOutside)
@@ -63,7 +63,7 @@ func TestGitContinuesNothingThatRunsLeft(t *testing.T) {
 // lines that it would execute, which the report names. R-OS-03
 func TestGitContinues(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.approveAll()
+		a.direct()
 		a.sh(conflict + "! git rebase -q --exec 'touch mine' t")
 		before := a.sh("cat .git/rebase-merge/git-rebase-todo")
 		if r := a.sbx("run", "-c", "echo 4 > f; git add f"); r.err != "" ||
@@ -81,5 +81,23 @@ func TestGitContinues(t *testing.T) {
 			"git add f; GIT_EDITOR=true git rebase --continue"); r.code != 0 || strings.Contains(r.err, "sandbox") {
 			t.Errorf("a rebase that a run ends: %v", r)
 		}
+	})
+}
+
+// With layers, a rebase that a command began with a program to execute is held, and its reason names the program; one
+// without lands, and a person continues it. R-LY-03
+func TestGitContinuesLayered(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.layered()
+		a.sh(conflict)
+		r := a.sbx("run", "-c", "git rebase --exec 'touch theirs' t; echo 6 > f; git add f")
+		if r.code != 126 || !strings.Contains(r.err, "git rebase --continue would execute") {
+			t.Errorf("got %v, want a held rebase", r)
+		}
+		a.sh("[ ! -e .git/rebase-merge ]; [ -z \"$(git status --porcelain)\" ]")
+		if r := a.sbx("run", "-c", "git rebase t; echo 6 > f; git add f"); r.code != 0 {
+			t.Errorf("got %v, want a rebase that lands", r)
+		}
+		a.sh("GIT_EDITOR=true git rebase --continue; [ ! -e theirs ]; [ ! -e .git/rebase-merge ]")
 	})
 }

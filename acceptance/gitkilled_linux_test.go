@@ -11,7 +11,7 @@ import (
 func TestGitAfterKill(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir sub")
-		a.approveAll()
+		a.direct()
 		a.sbx("run", "-c", "mkdir e; printf '[core]\n\tfsmonitor = \"touch pwn;false\"\n' > e/config; "+
 			"mkdir e/refs; echo ref: refs/heads/x > e/HEAD")
 		time.Sleep(2 * time.Second)
@@ -27,7 +27,7 @@ func TestGitAfterKill(t *testing.T) {
 		}
 		a.kill()
 		<-ended
-		a.approveAll()
+		a.direct()
 		r := a.sbx("run", "-c", "true")
 		if config := a.sh("cat e/config"); strings.Contains(config, "fsmonitor") {
 			t.Errorf("left: %s\n%v\n%v", config, r, a.sbx("status"))

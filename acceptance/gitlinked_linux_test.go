@@ -45,10 +45,10 @@ func TestLinkedOutside(t *testing.T) {
 // A .git file below the project leads where it led after a run; one that is removed alone is back, too, and the result
 // reports it. R-OS-03
 func TestGitFilesStay(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	eachKind(t, func(t *testing.T, a *actor, start func()) {
 		a.sh("git worktree add -q wt; mkdir -p c; cp -r .git/objects .git/refs .git/HEAD .git/config c")
 		before := a.sh("cat wt/.git .git/worktrees/wt/commondir .git/worktrees/wt/gitdir")
-		a.approveAll()
+		start()
 		for _, line := range []string{"rm wt/.git", `echo "gitdir: $PWD/c" > wt/.git`, "rm wt/.git; cp -r c wt/.git",
 			"rm wt/.git; ln -s ../c wt/.git",
 			"mv wt/.git wt/old", `echo "$PWD/c" > .git/worktrees/wt/commondir`, "rm .git/worktrees/wt/commondir",
@@ -69,12 +69,12 @@ func TestGitFilesStay(t *testing.T) {
 
 // A file that has another name keeps its content, and the report says so. R-OS-03
 func TestHardLinksOfProtectedFiles(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	eachKind(t, func(t *testing.T, a *actor, start func()) {
 		a.sh(`mkdir .claude; echo '{}' > .claude/settings.json; ln .claude/settings.json alias; ln .git/config alias2
 			printf '#!/bin/sh\n' > .git/hooks/pre-push; chmod +x .git/hooks/pre-push
 			ln .git/hooks/pre-push alias3; ln alias2 alias4`)
 		before := a.sh("cat .git/config .claude/settings.json .git/hooks/pre-push")
-		a.approveAll()
+		start()
 		for _, line := range []string{"echo x >> alias", "printf '[core]\n\tfsmonitor = x\n' >> alias2",
 			"echo x >> alias3; chmod -x alias3"} {
 			r := a.sbx("run", "-c", line)

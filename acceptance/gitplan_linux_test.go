@@ -64,10 +64,11 @@ type sequence struct {
 	runs             [4][]string
 }
 
-// plan makes the sequence number n of a batch in a project; pwn is the command that shows that git executed it.
-func plan(r *rand.Rand, project string, n int, pwn string) sequence {
-	s := sequence{n: n, dir: fmt.Sprintf("%s/s%d", project, n)}
-	if s.own = n%10 == 9; s.own {
+// plan makes the sequence number n of a batch in a project; pwn is the command that shows that git executed it. own: in
+// a project of its own.
+func plan(r *rand.Rand, project string, n int, pwn string, own bool) sequence {
+	s := sequence{n: n, own: own, dir: fmt.Sprintf("%s/s%d", project, n)}
+	if own {
 		s.dir = fmt.Sprintf("%s-%d", project, n)
 	}
 	layout(r, &s)

@@ -17,6 +17,25 @@ func (a *actor) layered() {
 	a.start("--mode", "approve-all", "--config", file)
 }
 
+// direct is approveAll with commands that write to the project itself, and with the scan after each.
+func (a *actor) direct() {
+	a.t.Helper()
+	file := filepath.Join(a.dir, "direct.toml")
+	a.sh("umask 077; printf '[sandbox]\\nlayers = \"off\"\\n' > " + file)
+	a.start("--mode", "approve-all", "--config", file)
+}
+
+// eachKind calls f with each user whose commands are direct, and with each whose commands have layers where the back end
+// makes them; start starts the daemon.
+func eachKind(t *testing.T, f func(t *testing.T, a *actor, start func())) {
+	t.Run("direct", func(t *testing.T) {
+		eachUser(t, func(t *testing.T, a *actor) { f(t, a, a.direct) })
+	})
+	t.Run("layered", func(t *testing.T) {
+		eachUser(t, func(t *testing.T, a *actor) { f(t, a, a.layered) })
+	})
+}
+
 // ran is the result of a run.
 type ran struct {
 	result
@@ -52,6 +71,7 @@ func TestLayeredRuns(t *testing.T) {
 			"echo a > 'odd\nname' && printf b > $(printf '\\377') && mkfifo pipe && mkdir -p x/y/z && " +
 				"truncate -s 50M x/sparse",
 			"git stash -q", "touch src/one.txt src && chmod 500 src/deep && rmdir empty",
+			"echo new > src/deep/new && chmod 400 src/one.txt && chmod 311 src/deep", "chmod 0 src",
 			"rm -rf node_modules && mkdir node_modules && echo y > node_modules/y",
 		} {
 			r := a.run(line)

@@ -23,7 +23,8 @@ func TestLayersGitWaits(t *testing.T) {
 		})
 		begin := time.Now()
 		r := a.run("echo b > second; git add second")
-		if r.code != 0 || r.Changes.Held != "" || time.Since(begin) < 11*time.Second {
+		if r.code != 0 || r.Changes.Held != "" || time.Since(begin) < 11*time.Second ||
+			!strings.Contains(r.out, "waiting for another command") {
 			t.Errorf("after %v: %s", time.Since(begin), r.result)
 		}
 		if r := wait(); r.code != 0 {

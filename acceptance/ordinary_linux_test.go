@@ -19,6 +19,7 @@ var ordinaryWork = []struct {
 	check   string // outside; must succeed
 	widens  string // a part of what the question must name; "": no widening
 	refused bool
+	lands   string // check of a layered command that is refused only where it is direct; "": a layer is held
 }{
 	{name: "commit", command: "echo x > f && git add f && git commit -qm second",
 		check: "git log --oneline | grep -q second && git status --porcelain | wc -l | grep -qx 0"},
@@ -40,7 +41,8 @@ var ordinaryWork = []struct {
 	{name: "user name", command: "git config user.name Somebody", check: "git config user.name | grep -qx Somebody",
 		widens: ".git/config"},
 	{name: "remote add in a script of several programs",
-		command: "true; for i in 1; do git remote add scripted ./x.git; done || bash -c 'exit 1'; git remote get-url scripted", check: "! git remote | grep -q scripted", refused: true},
+		command: "true; for i in 1; do git remote add scripted ./x.git; done || bash -c 'exit 1'; git remote get-url scripted",
+		check:   "! git remote | grep -q scripted", refused: true, lands: "git remote get-url scripted | grep -qx ./x.git"},
 	{name: "git init", command: "mkdir sub && git init -q sub && cd sub && git config user.name t && git config " +
 		"user.email t@example.invalid && echo x > f && git add f && git commit -qm i",
 		check: "git -C sub log --oneline | grep -q i && git -C sub config user.name | grep -qx t"},
@@ -88,9 +90,14 @@ var ordinaryWork = []struct {
 
 // R-OS-03: pins and masks leave ordinary work alone.
 func TestOrdinaryWork(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
-		a.approveAll()
+	eachKind(t, func(t *testing.T, a *actor, start func()) {
+		start()
+		layered := strings.Contains(t.Name(), "layered")
 		for _, w := range ordinaryWork {
+			held := layered && w.refused && w.lands == ""
+			if layered && w.lands != "" {
+				w.refused, w.check = false, w.lands
+			}
 			t.Run(w.name, func(t *testing.T) {
 				parent := a.t
 				a.t = t
@@ -102,7 +109,10 @@ func TestOrdinaryWork(t *testing.T) {
 				if w.refused == (r.code == 0) {
 					t.Errorf("%s\n%v", w.command, r)
 				}
-				if strings.Contains(r.err, "moved to the trash") || strings.Contains(r.err, "look at ") ||
+				if held && (r.code != 126 || !strings.Contains(r.err, "it is held: sbx changes show")) {
+					t.Errorf("%s: got %v, want a held layer", w.command, r)
+				}
+				if strings.Contains(r.err, "moved to the trash") || strings.Contains(r.err, "look at ") && !held ||
 					strings.Contains(r.err, "does not hold everything") {
 					t.Errorf("it was noticed:\n%s", r.err)
 				}
@@ -192,7 +202,7 @@ func TestProtectedIsEnforcedInAnOrdinaryProject(t *testing.T) {
 // The daemon moves a command's new file under a protected name to the trash, and reports it.
 func TestQuarantineIsReported(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.approveAll()
+		a.direct()
 		r := a.sbx("run", "-c", "mkdir .claude && echo '{}' > .claude/settings.json && echo done")
 		if r.code != 0 || !strings.Contains(r.out, "done") || !strings.Contains(r.err, ".claude") {
 			t.Errorf("%v", r)

@@ -25,7 +25,7 @@ func TestPlantedOutOfSight(t *testing.T) {
 				".github/hooks/* QWEN.md"},
 	}
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.approveAll()
+		a.direct()
 		for _, p := range plants {
 			if r := a.sbx("run", "-c", p.command); r.code != 0 {
 				t.Errorf("%s: %v", p.name, r)

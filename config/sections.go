@@ -193,7 +193,7 @@ func defaultSandbox() Sandbox {
 		OSSandboxFallback: "fail_fast",
 		AgentSocket:       true,
 		Backend:           defaultBackend,
-		Layers:            "off",
+		Layers:            "auto",
 		Warm:              4,
 		Cache:             8 << 30,
 		Limits:            limitsOf(limits),

@@ -104,7 +104,8 @@ type Started struct {
 
 // Violation is something that the sandbox refused.
 type Violation struct {
-	Kind   string `json:"kind"`   // path, network, syscall, signal, unkept (created, and gone with the sandbox), …
+	// path, network, syscall, signal, unkept (created, and gone with the sandbox), not_landed and altered (of a layer), …
+	Kind   string `json:"kind"`
 	Object string `json:"object"` // the path, host or call
 	Access string `json:"access,omitempty"`
 	By     string `json:"by,omitempty"`   // the mechanism

@@ -46,6 +46,9 @@ func (x *Exit) Notes() (notes []string) {
 		case v.Kind == "unkept":
 			notes = append(notes, fmt.Sprintf("not kept: %s; %s", v.Object, v.Hint))
 			continue
+		case v.Kind == "not_landed" || v.Kind == "altered":
+			notes = append(notes, fmt.Sprintf("%s: %s; %s", v.Object, v.Rule, v.Hint))
+			continue
 		}
 		notes = append(notes, strings.TrimSpace(fmt.Sprintf("the sandbox refused %s %s %s", v.Kind, v.Object, v.Hint)))
 	}

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -79,7 +80,7 @@ func (b below) hides(at Name) bool {
 // state returns the object under a name: dir is the root's directory, -1 where that is hidden.
 func (b below) state(dir int, at Name, name string) (s State, err error) {
 	if dir >= 0 && !b.hides(at) {
-		if s, _, err = full(dir, name); err == unix.EACCES { // attributes that nobody can read are not compared
+		if s, _, err = full(dir, name); errors.Is(err, unix.EACCES) { // attributes that nobody can read are not compared
 			s, err = stat(dir, name)
 		}
 		if err != nil {

@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/internal/modes"
 )
 
 // check compares the object that the root has at an op with the one that the change set expects, and takes a lease on
@@ -46,7 +48,7 @@ func (m *mover) check(i int) (Note, error) {
 func (m *mover) differs(dir int, name string, expect []Node, ctime int64, moved bool) (string, error) {
 	l := lister{left: maxEntries}
 	have, err := l.list(dir, name)
-	if err == unix.EACCES && len(expect) > 0 && expect[0].Kind == File { // attributes that nobody can read
+	if errors.Is(err, unix.EACCES) && len(expect) > 0 && expect[0].Kind == File { // attributes that nobody can read
 		var s State
 		s, err = stat(dir, name)
 		s.Xattrs = expect[0].Xattrs
@@ -190,7 +192,7 @@ func (m *mover) checkDir(k int) error {
 		spot.mode, spot.mtime, spot.foreign = now.Mode, now.MTime, now.MTime != mtime
 	}
 	spot.seen = true
-	if now.Mode&0o300 != 0o300 && os.Geteuid() != 0 {
+	if now.Mode&0o300 != 0o300 && modes.Bind() {
 		return os.NewSyscallError("chmod", unix.Chmod(procPath(fd), now.Mode|0o700))
 	}
 	return nil
@@ -272,7 +274,7 @@ func (m *mover) modes() {
 	}
 	for i, op := range m.set.Ops {
 		at, err := m.applied1(i)
-		if err != nil || os.Geteuid() == 0 {
+		if err != nil || !modes.Bind() {
 			continue
 		}
 		root, slot := op.side(at)

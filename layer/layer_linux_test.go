@@ -46,9 +46,9 @@ func drawStep(t *rapid.T) step {
 	case "symlink":
 		s.Data = rapid.SampledFrom([]string{"a", "../b", "/nonexistent/target", "nothing\xff", "."}).Draw(t, "target")
 	case "chmod":
-		s.Mode = rapid.SampledFrom([]uint32{0o755, 0o700, 0o555, 0o640, 0o777}).Draw(t, "mode")
+		s.Mode = rapid.SampledFrom([]uint32{0o755, 0o700, 0o555, 0o640, 0o777, 0o311, 0}).Draw(t, "mode")
 	case "chmoddir":
-		s.Mode = rapid.SampledFrom([]uint32{0o755, 0o700, 0o555, 0o1777, 0o2755}).Draw(t, "mode")
+		s.Mode = rapid.SampledFrom([]uint32{0o755, 0o700, 0o555, 0o1777, 0o2755, 0o311, 0}).Draw(t, "mode")
 	case "xattr", "unxattr":
 		s.Data = rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name")
 	case "acl":

@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/internal/modes"
 )
 
 // mover brings a root from one selection of a change set's parts to another. Each name changes by one rename between
@@ -296,7 +298,7 @@ func (m *mover) parentOf(at Name) (dir int, base string, err error) {
 		return -1, "", fmt.Errorf("%q: the change set has no parent of it", at)
 	}
 	fd, err := open(m.root, string(path), dirFlags)
-	if err == unix.EACCES {
+	if errors.Is(err, unix.EACCES) {
 		fd, err = open(m.root, string(path), unix.O_PATH|unix.O_DIRECTORY)
 	}
 	if err != nil {
@@ -361,7 +363,7 @@ func (m *mover) exchange(dir int, base, slot string, out, in []Node) error {
 		name string
 		tree []Node
 	}{{dir, base, out}, {m.slots, slot, in}} {
-		if len(end.tree) > 0 && end.tree[0].Kind == Dir && end.tree[0].Mode&0o200 == 0 && os.Geteuid() != 0 {
+		if len(end.tree) > 0 && end.tree[0].Kind == Dir && end.tree[0].Mode&0o200 == 0 && modes.Bind() {
 			restore, err := loosen(end.dir, end.name, 0o200)
 			if err != nil {
 				return err

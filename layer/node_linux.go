@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/internal/modes"
 )
 
 const (
@@ -67,7 +69,7 @@ func enter(dir int, name string) (fd int, leave func(), err error) {
 		return -1, nil, err
 	}
 	restore := func() {}
-	if st.Mode&0o500 != 0o500 && int(st.Uid) == os.Geteuid() && os.Geteuid() != 0 {
+	if st.Mode&0o500 != 0o500 && int(st.Uid) == os.Geteuid() && modes.Bind() {
 		if restore, err = loosen(dir, name, 0o500); err != nil {
 			return -1, nil, err
 		}
@@ -212,7 +214,7 @@ func full(dir int, name string) (s State, overlay map[string][]byte, err error) 
 		return s, nil, err
 	}
 	s.Xattrs, overlay, err = attributes(dir, name)
-	if err == unix.ENOENT {
+	if errors.Is(err, unix.ENOENT) {
 		return State{}, nil, nil
 	}
 	return s, overlay, err

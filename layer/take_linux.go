@@ -30,7 +30,25 @@ func take(root, upper, slots int, stamp int64, between below) (*Set, error) {
 	if err := t.merged(".", root, upper, low, up, 0); err != nil {
 		return nil, fmt.Errorf("read layer: %w", err)
 	}
+	t.brokenLinks()
 	return t.set, t.complete()
+}
+
+// brokenLinks notes the files that had further names, where one of these keeps the earlier file.
+func (t *taker) brokenLinks() {
+	replaced := map[uint64]uint64{}
+	for _, op := range t.set.Ops {
+		for _, n := range op.Old {
+			replaced[n.Inode]++
+		}
+	}
+	for _, op := range t.set.Ops {
+		file := len(op.Old) > 0 && op.Old[0].Kind == File && len(op.New) > 0 && op.New[0].Kind == File
+		if file && replaced[op.Old[0].Inode] < op.Old[0].Links {
+			t.set.Altered = append(t.set.Altered,
+				Note{op.Path, "lands under this name only; its other hard links keep the earlier file"})
+		}
+	}
 }
 
 // complete gives the copied directories their looks, the deepest first, and reads the identity of files that got
@@ -60,7 +78,7 @@ func (t *taker) complete() error {
 // upperState returns an object of a layer, readable or not.
 func upperState(dir int, name string) (s State, overlay map[string][]byte, err error) {
 	s, overlay, err = full(dir, name)
-	if err == unix.EACCES && (s.Kind == File || s.Kind == Dir) {
+	if errors.Is(err, unix.EACCES) && (s.Kind == File || s.Kind == Dir) {
 		restore, lerr := loosen(dir, name, 0o400)
 		if lerr != nil {
 			return s, nil, err
@@ -180,10 +198,6 @@ func (t *taker) op(at Name, name string, low, up int, now State) error {
 			t.conflict(join(at, n.Path), "it changed since the run began")
 			break
 		}
-	}
-	if len(op.Old) > 0 && op.Old[0].Kind == File && op.Old[0].Links > 1 && now.Kind == File {
-		t.set.Altered = append(t.set.Altered,
-			Note{at, "lands under this name only; its other hard links keep the earlier file"})
 	}
 	if now.Kind != Absent {
 		if op.New, err = t.tree(up, name, now, slot, at); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -54,11 +55,11 @@ func deletionAsk(root string, changes []layer.Change) []landAsk {
 			created[c.New.Hash]++
 		}
 	}
-	n := 0
+	n, built := 0, buildTrees(root)
 	for _, c := range changes {
 		switch {
 		case c.New.Kind != layer.Absent || c.Old.Kind != layer.File && c.Old.Kind != layer.Symlink:
-		case abspath.Contains("/.git", "/"+string(c.Path)), inBuildTree(root, string(c.Path)):
+		case abspath.Contains("/.git", "/"+string(c.Path)), built(string(c.Path)):
 		case c.Old.Hash != "" && created[c.Old.Hash] > 0:
 			created[c.Old.Hash]--
 		default:
@@ -71,19 +72,21 @@ func deletionAsk(root string, changes []layer.Change) []landAsk {
 	return []landAsk{{Why: fmt.Sprintf("it deletes %d files", n)}}
 }
 
-// inBuildTree reports whether a path is in a dependencies' or build tree of the project.
-func inBuildTree(root, rel string) bool {
+// buildTrees returns whether a path is in a dependencies' or build tree of the project.
+func buildTrees(root string) func(rel string) bool {
 	index, _ := os.ReadFile(filepath.Join(root, ".git", "index"))
-	for dir := filepath.Dir(rel); dir != "."; dir = filepath.Dir(dir) {
-		has := func(name string) bool {
-			_, err := os.Lstat(filepath.Join(root, filepath.Dir(dir), name))
-			return err == nil
+	return func(rel string) bool {
+		for dir := filepath.Dir(rel); dir != "."; dir = filepath.Dir(dir) {
+			has := func(name string) bool {
+				_, err := os.Lstat(filepath.Join(root, filepath.Dir(dir), name))
+				return err == nil
+			}
+			if snapshot.Skips(dir, index, has) {
+				return true
+			}
 		}
-		if snapshot.Skips(dir, index, has) {
-			return true
-		}
+		return false
 	}
-	return false
 }
 
 // budgetAsk asks about a landing that displaces more than the undo store keeps.
@@ -115,14 +118,33 @@ func notAsked(asks, before []landAsk) (list []landAsk) {
 	return list
 }
 
-// leftBehind are warnings of objects that did not land as the command left them.
-func leftBehind(set *layer.Set) (list []string) {
-	for _, notes := range [][]layer.Note{set.Skipped, set.Altered} {
-		if len(notes) > 0 {
-			list = append(list, firstNotes(notes))
+// The kinds of violations that a landing adds: what did not land, and what landed otherwise than the command left it.
+const (
+	violationNotLanded = "not_landed"
+	violationAltered   = "altered"
+	// maxLeftBehind bounds the violations of each.
+	maxLeftBehind = 20
+)
+
+// tellLeftBehind puts the objects into the result that did not land as the command left them. Those in dependencies' and
+// build trees are minor.
+func (r *Result) tellLeftBehind(root string, set *layer.Set) {
+	if len(set.Skipped)+len(set.Altered) == 0 {
+		return
+	}
+	built := buildTrees(root)
+	add := func(kind string, notes []layer.Note) {
+		for _, n := range notes[:min(len(notes), maxLeftBehind)] {
+			r.Violations = append(r.Violations, Violation{Kind: kind, Op: "land", Object: path.Join(root, string(n.Path)),
+				Rule: n.Reason, By: "layer", Count: 1, Minor: built(string(n.Path)),
+				Hint: "a command that needs it: sbx run --direct"})
+		}
+		if more := len(notes) - maxLeftBehind; more > 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%d more paths did not land as the command left them", more))
 		}
 	}
-	return list
+	add(violationNotLanded, set.Skipped)
+	add(violationAltered, set.Altered)
 }
 
 // landAsked asks about the change set of a run that has ended, which is held, and lands it after a yes.

@@ -120,6 +120,9 @@ func (j *judgement) unseenWarning() []string {
 // askedDirect is why a run is direct whose request says so.
 const askedDirect = "the request says so"
 
+// directServer is why a server is direct.
+const directServer = "a server sees other commands' changes at once"
+
 // directBecause returns why a run that may write to the project has no layer, by its request and the configuration; ""
 // where neither says so.
 func (s *Supervisor) directBecause(e *Exec, j *judgement, layers string) string {
@@ -138,8 +141,10 @@ func (s *Supervisor) directBecause(e *Exec, j *judgement, layers string) string 
 	switch {
 	case leavesJob(script) && !r.Hold:
 		return "what it leaves running sees other commands' changes at once"
-	case e.Session.anyJob() && !r.Hold:
-		return "a job of its session sees its changes at once"
+	case serves(script) && !r.Hold:
+		return directServer
+	case (e.Session.anyJob() || e.Session.servers.Load() > 0) && !r.Hold:
+		return "a job or server of its session sees its changes at once"
 	}
 	return gitNeedsTheProject(script)
 }
@@ -157,6 +162,28 @@ func (j *judgement) script() *analysis.Script {
 func leavesJob(script *analysis.Script) bool {
 	return script.Background || slices.ContainsFunc(script.Calls, func(c *analysis.Call) bool {
 		return slices.Contains([]string{"nohup", "setsid", "disown"}, c.Name())
+	})
+}
+
+// runners are programs that run a program of the project, which serverWords tell from one that ends by itself. The
+// servers are some that do not end.
+var (
+	runners = strings.Fields("npm pnpm yarn bun npx pnpx bunx deno node tsx ts-node vite next nuxt astro webpack ng " +
+		"python python3 flask ruby rails bundle php hugo jekyll mkdocs java dotnet")
+	servers = strings.Fields("nodemon http-server live-server json-server uvicorn gunicorn hypercorn daphne puma " +
+		"redis-server postgres mongod mysqld nginx caddy air watchexec entr")
+	serverWords = strings.Fields("dev start watch --watch preview develop -S")
+)
+
+// serves reports whether a command's words show a server, or a program that watches the project's files.
+func serves(script *analysis.Script) bool {
+	return slices.ContainsFunc(script.Calls, func(c *analysis.Call) bool {
+		if slices.Contains(servers, c.Name()) {
+			return true
+		}
+		return slices.Contains(runners, c.Name()) && slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
+			return slices.Contains(serverWords, w.Text) || strings.Contains(w.Text, "serve")
+		})
 	})
 }
 

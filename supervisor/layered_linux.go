@@ -205,7 +205,7 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 		set := r.l.Set()
 		switch {
 		case set.Empty() && len(set.Conflicts) == 0:
-			result.Warnings = append(result.Warnings, leftBehind(set)...)
+			result.tellLeftBehind(r.sess.Root, set)
 			return r.l.Drop()
 		case e.Request.Hold:
 			return errAskedToHold
@@ -225,7 +225,7 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 		if err != nil {
 			return err
 		}
-		result.Warnings = append(result.Warnings, leftBehind(set)...)
+		result.tellLeftBehind(r.sess.Root, set)
 		c.Changes = changedPaths(r.sess.Root, set.Changes())
 		return r.keep(ctx, w, dir, c)
 	})

@@ -74,6 +74,10 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	if err := e.Request.Passed.permitted(may); err != nil {
 		return base.with(failure(err))
 	}
+	if j.direct == directServer {
+		e.Session.servers.Add(1)
+		defer e.Session.servers.Add(-1)
+	}
 	st, err := openStreams(e)
 	if err != nil {
 		return base.with(failure(err))

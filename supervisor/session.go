@@ -97,6 +97,7 @@ type Session struct {
 	place sessionPlace
 	// contained: a person at the session's own terminal chose the policy of that name for it.
 	contained atomic.Bool
+	servers   atomic.Int32 // direct runs whose words show a server
 
 	mu       sync.Mutex
 	lastUsed time.Time

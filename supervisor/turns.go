@@ -17,6 +17,12 @@ import (
 // another.
 const turnWait = 10 * time.Second
 
+// turnTold is how long a run waits before its caller reads waitsText.
+const (
+	turnTold  = 2 * time.Second
+	waitsText = "sandboxd: waiting for another command that writes to this project (sbx run --direct does not wait)\n"
+)
+
 // lockers are programs that keep others of their kind away by lock files, git and package managers, each with the words
 // that have it do so; nil: it always does. Not among them is what runs a program of the project, which may be a server.
 var lockers = map[string][]string{
@@ -185,6 +191,8 @@ func (s *Supervisor) turnOf(ctx context.Context, e *Exec, j *judgement) (func(),
 	limit := timeLimit(e.Request.Timeout, j.plan.Profile.Limits().Wall)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTurn)
 	defer cancel()
+	tell := time.AfterFunc(turnTold, func() { e.log.add(Event{Kind: EventStderr, Data: []byte(waitsText)}) })
+	defer tell.Stop()
 	release, waited := s.turns.take(ctx, e.Session.Root, locks(j.script()))
 	if err := context.Cause(ctx); err != nil {
 		release()

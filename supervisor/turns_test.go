@@ -70,3 +70,30 @@ func TestLocks(t *testing.T) {
 		}
 	}
 }
+
+// The words show a server that does not end by itself, which sees other commands' changes.
+func TestServes(t *testing.T) {
+	for line, want := range map[string]bool{
+		"npm start":                       true,
+		"npm run dev -- --port 3000":      true,
+		"PORT=1 node src/server.js":       true,
+		"cd web && npx vite preview":      true,
+		"python3 -m http.server 8000":     true,
+		"python manage.py runserver":      true,
+		"uvicorn app:app --reload":        true,
+		"npx tsc --watch":                 true,
+		"php -S localhost:8000":           true,
+		"find . -name '*.go' | entr make": true,
+		"npm test":                        false,
+		"npm run build":                   false,
+		"touch src/server.js":             false,
+		"sed -i s/a/b/ dev.yaml":          false,
+		"git commit -m 'start server'":    false,
+		"python3 -m pytest":               false,
+		"node":                            false,
+	} {
+		if got := serves(analysis.Line(line, analysis.Place{Cwd: "/p"})); got != want {
+			t.Errorf("%s: got %t, want %t", line, got, want)
+		}
+	}
+}

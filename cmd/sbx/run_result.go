@@ -204,12 +204,15 @@ func (r *runner) explainRefusals(list []ipc.Violation, status int) {
 			r.note("the sandbox refused %d more; --json lists them", len(list)-i)
 			break
 		}
-		if v.Kind == "unkept" {
+		switch v.Kind {
+		case "unkept":
 			r.note("not kept: %s, created in a place that ends with the sandbox or its session; %s",
 				v.Object, v.Hint)
-			continue
+		case "not_landed", "altered":
+			r.note("%s: %s; %s", v.Object, v.Rule, v.Hint)
+		default:
+			r.note("the sandbox refused %s", describeViolation(v))
 		}
-		r.note("the sandbox refused %s", describeViolation(v))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"sandboxd/files"
 	"sandboxd/files/snapshot"
 	"sandboxd/files/tree"
+	"sandboxd/internal/modes"
 )
 
 // attribute is a folder whose mode, owner, attributes and times are set at the end of an undo.
@@ -166,13 +167,13 @@ func (u *undoing) attributes() error {
 		}
 		seen[dir] = true
 		st, err := u.folder(dir)
-		if err != nil || os.Geteuid() != 0 && int(st.UID) != os.Geteuid() {
+		if err != nil || modes.Bind() && int(st.UID) != os.Geteuid() {
 			continue // what can be set is set by its owner
 		}
 		if !slices.ContainsFunc(u.attrs, func(a attribute) bool { return a.path == dir }) {
 			u.attrs = append(u.attrs, attribute{path: dir, want: st.State}) // the run left its names as they were
 		}
-		if open := st.State; st.Mode&0o700 != 0o700 && os.Geteuid() != 0 {
+		if open := st.State; st.Mode&0o700 != 0o700 && modes.Bind() {
 			open.Mode |= 0o700
 			first = append(first, u.attrPart(dir, st.State, open, (*tree.Dir).Loosen))
 		}
@@ -206,6 +207,13 @@ func (u *undoing) attrPart(abs string, is, want files.State, act func(*tree.Dir)
 			return err
 		}
 		dir, err := t.Dir(rel)
+		if err == nil && is.Mode&0o700 != 0o700 && modes.Bind() { // its descriptor may be one for the path only
+			err = dir.Loosen()
+			dir.Close()
+			if err == nil {
+				dir, err = t.Dir(rel)
+			}
+		}
 		if err != nil {
 			return err
 		}
