@@ -72,7 +72,7 @@ type Sandbox struct {
 	// Backend makes a sandbox's namespaces and mounts: "bwrap", "native" or "auto", which is native where the host
 	// permits it, else bwrap.
 	Backend string `toml:"backend"`
-	// Layers is "off", or "auto", with which a run that writes to the project has a layer where the back end makes one.
+	// Layers is "auto", with which a run that writes to the project has a layer where the back end makes one, or "off".
 	Layers string `toml:"layers"`
 	// Warm is the maximum number of sandboxes that are created before they are needed; 0 means
 	// none.

@@ -196,16 +196,33 @@ func gitNeedsTheProject(script *analysis.Script) (why string) {
 		if len(argv) < 2 || path.Base(argv[0]) != "git" {
 			continue
 		}
-		has := func(word string) bool { return slices.Contains(argv[1:], word) }
+		verb := gitVerb(argv[1:])
 		switch {
-		case has("mv"), has("worktree") && has("move"):
+		case len(verb) == 0:
+		case verb[0] == "mv", verb[0] == "worktree" && slices.Contains(verb, "move"):
 			return "it renames a directory, which a layer would have to copy"
-		case has("clone"), has("submodule"):
+		case verb[0] == "clone", verb[0] == "submodule" && !slices.ContainsFunc(verb, isURL):
 			return "it may clone a repository by hard links, which a layer breaks"
 		}
 	}
 	return ""
 }
+
+// gitVerb returns git's words from its subcommand on: without its own options, those with a value among them
+// (git(1), Options).
+func gitVerb(words []string) []string {
+	for len(words) > 0 && strings.HasPrefix(words[0], "-") {
+		takes := slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"}, words[0])
+		words = words[1:]
+		if takes && len(words) > 0 {
+			words = words[1:]
+		}
+	}
+	return words
+}
+
+// isURL reports whether git gets a repository from a word by a protocol, not by hard links (git-clone(1), --local).
+func isURL(word string) bool { return strings.Contains(word, "://") }
 
 // overlayOf is the overlay of a run on the session's project: none of a direct run, and of a reader only where it sees
 // held change sets. The layer is made when the run starts.

@@ -97,3 +97,25 @@ func TestServes(t *testing.T) {
 		}
 	}
 }
+
+// What renames directories, or clones by hard links, needs the project itself.
+func TestGitNeedsTheProject(t *testing.T) {
+	for line, want := range map[string]bool{
+		"git mv a b":                         true,
+		"git -C sub mv a b":                  true,
+		"git worktree move a b":              true,
+		"git clone . copy":                   true,
+		"git -c a.b=c submodule update":      true,
+		"git submodule add ../x x":           true,
+		"git submodule add https://h.test/x": false,
+		"git commit -m 'mv clone submodule'": false,
+		"git commit -qm submodule":           false,
+		"git worktree add wt":                false,
+		"git":                                false,
+		"git -C":                             false,
+	} {
+		if got := gitNeedsTheProject(analysis.Line(line, analysis.Place{Cwd: "/p"})) != ""; got != want {
+			t.Errorf("%s: got %t, want %t", line, got, want)
+		}
+	}
+}
