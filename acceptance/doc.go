@@ -11,7 +11,7 @@
 //	walls               escape, alone, forbidden, degraded, devices, dumpable, limits, refused, home, surroundings,
 //	                    neverweaker, nested, passed, caches, warm, stuck, agent
 //	protected names     protected, planted, watched, cutoff, sametime, relinked
-//	git                 gitcontinue, gitkilled, gitleft, gitlinked, gitobjects, gitplan, gitread, gitsearch
+//	git                 gitcontinue, gitkilled, gitleft, gitlinked, gitobjects, gitplan, gitread, gitsearch, gitsubmodule
 //	network             network
 //	file tool, undo     files, filepaths, filerooms, filedeath, undorun, layers
 //	deaths and disks    death, litter, power, state, statefull, load, soak

@@ -14,8 +14,8 @@ import (
 
 // The search makes random sequences of runs that try to leave something which git executes outside of the sandbox, and
 // then uses git in every directory. Most sequences of a batch share a project, each in a directory of its own, and
-// their runs; one in ten has a project of its own, whose root is the repository. Where commands have layers, each of the
-// sequences has one, as a layer lands whole or not, and half as many are played.
+// their runs; one in ten has a project of its own, whose root is the repository. Where commands have layers, each
+// sequence has one, as a layer lands whole or not, and half as many are played.
 //
 //	ACCEPTANCE_GIT_SEQUENCES=5000   how many; 104 without
 //	ACCEPTANCE_GIT_SEED=7           of the first batch

@@ -10,14 +10,16 @@ import (
 // A submodule that a command adds by a protocol is whole after a person's yes, for git outside and inside. R-LY-08
 func TestSubmoduleAdd(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.sh("git init -q --bare origin.git; echo origin.git >> .git/info/exclude; git push -q ./origin.git HEAD:refs/heads/master")
+		a.sh("git init -q --bare origin.git; echo origin.git >> .git/info/exclude; " +
+			"git push -q ./origin.git HEAD:refs/heads/master")
 		a.start()
 		if r := a.sbx("trust"); r.code != 0 {
 			t.Fatal(r)
 		}
 		var asked []string
-		r := a.landing(func(q ipc.Approval) bool { asked = append(asked, q.Description); return true }, "run", "--json", "-c",
-			"git -c protocol.file.allow=always submodule --quiet add file://"+a.project+"/origin.git mod && git commit -qm submodule")
+		yes := func(q ipc.Approval) bool { asked = append(asked, q.Description); return true }
+		r := a.landing(yes, "run", "--json", "-c", "git -c protocol.file.allow=always submodule --quiet add file://"+
+			a.project+"/origin.git mod && git commit -qm submodule")
 		if r.code != 0 || r.Changes.Kind != "layered" || len(asked) == 0 {
 			t.Fatalf("after the questions %q: %s%s", asked, r.out, r.err)
 		}

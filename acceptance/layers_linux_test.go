@@ -25,8 +25,8 @@ func (a *actor) direct() {
 	a.start("--mode", "approve-all", "--config", file)
 }
 
-// eachKind calls f with each user whose commands are direct, and with each whose commands have layers where the back end
-// makes them; start starts the daemon.
+// eachKind calls f with each user whose commands are direct, and with each whose commands have layers; start starts the
+// daemon.
 func eachKind(t *testing.T, f func(t *testing.T, a *actor, start func())) {
 	t.Run("direct", func(t *testing.T) {
 		eachUser(t, func(t *testing.T, a *actor) { f(t, a, a.direct) })

@@ -126,7 +126,7 @@ const (
 	maxLeftBehind = 20
 )
 
-// tellLeftBehind puts the objects into the result that did not land as the command left them. Those in dependencies' and
+// tellLeftBehind puts the objects into the result that did not land as the command left them. Those in dependencies' or
 // build trees are minor.
 func (r *Result) tellLeftBehind(root string, set *layer.Set) {
 	if len(set.Skipped)+len(set.Altered) == 0 {
@@ -135,9 +135,10 @@ func (r *Result) tellLeftBehind(root string, set *layer.Set) {
 	built := buildTrees(root)
 	add := func(kind string, notes []layer.Note) {
 		for _, n := range notes[:min(len(notes), maxLeftBehind)] {
-			r.Violations = append(r.Violations, Violation{Kind: kind, Op: "land", Object: path.Join(root, string(n.Path)),
-				Rule: n.Reason, By: "layer", Count: 1, Minor: built(string(n.Path)),
-				Hint: "a command that needs it: sbx run --direct"})
+			r.Violations = append(r.Violations, Violation{
+				Kind: kind, Op: "land", Object: path.Join(root, string(n.Path)), Rule: n.Reason, By: "layer", Count: 1,
+				Minor: built(string(n.Path)), Hint: "a command that needs it: sbx run --direct",
+			})
 		}
 		if more := len(notes) - maxLeftBehind; more > 0 {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%d more paths did not land as the command left them", more))

@@ -123,6 +123,15 @@ const askedDirect = "the request says so"
 // directServer is why a server is direct.
 const directServer = "a server sees other commands' changes at once"
 
+// serve has the session's next commands see a server's files, until the returned function is called.
+func (j *judgement) serve(sess *Session) (end func()) {
+	if j.direct != directServer {
+		return func() {}
+	}
+	sess.servers.Add(1)
+	return func() { sess.servers.Add(-1) }
+}
+
 // directBecause returns why a run that may write to the project has no layer, by its request and the configuration; ""
 // where neither says so.
 func (s *Supervisor) directBecause(e *Exec, j *judgement, layers string) string {

@@ -74,10 +74,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	if err := e.Request.Passed.permitted(may); err != nil {
 		return base.with(failure(err))
 	}
-	if j.direct == directServer {
-		e.Session.servers.Add(1)
-		defer e.Session.servers.Add(-1)
-	}
+	defer j.serve(e.Session)()
 	st, err := openStreams(e)
 	if err != nil {
 		return base.with(failure(err))

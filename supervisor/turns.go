@@ -17,10 +17,10 @@ import (
 // another.
 const turnWait = 10 * time.Second
 
-// turnTold is how long a run waits before its caller reads waitsText.
+// waitsAfter is how long a run waits before its caller reads waitsText.
 const (
-	turnTold  = 2 * time.Second
-	waitsText = "sandboxd: waiting for another command that writes to this project (sbx run --direct does not wait)\n"
+	waitsAfter = 2 * time.Second
+	waitsText  = "sandboxd: waiting for another command that writes to this project (sbx run --direct does not wait)\n"
 )
 
 // lockers are programs that keep others of their kind away by lock files, git and package managers, each with the words
@@ -191,7 +191,7 @@ func (s *Supervisor) turnOf(ctx context.Context, e *Exec, j *judgement) (func(),
 	limit := timeLimit(e.Request.Timeout, j.plan.Profile.Limits().Wall)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTurn)
 	defer cancel()
-	tell := time.AfterFunc(turnTold, func() { e.log.add(Event{Kind: EventStderr, Data: []byte(waitsText)}) })
+	tell := time.AfterFunc(waitsAfter, func() { e.log.add(Event{Kind: EventStderr, Data: []byte(waitsText)}) })
 	defer tell.Stop()
 	release, waited := s.turns.take(ctx, e.Session.Root, locks(j.script()))
 	if err := context.Cause(ctx); err != nil {
