@@ -223,3 +223,33 @@ func TestPresetIsNotOnesOwn(t *testing.T) {
 		}
 	})
 }
+
+// R-UX-08, R-OS-06: a preset that the operator's configuration does not have is not offered, and can't be added.
+func TestPresetOfTheOperator(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		if os.Geteuid() != 0 {
+			t.Log("left out: only root can give the daemon an /etc of its own; CI runs this as root")
+			return
+		}
+		with := func(preset string) {
+			a.unseen()
+			a.withEtc("config.toml", "[presets]\nuse = [\""+preset+"\"]\n")
+			a.startWith(noted)
+			a.sbx("trust")
+		}
+		with("go")
+		run := a.begin("run", "-c", "pnpm test")
+		q := a.pending(1)[0]
+		body := fmt.Sprintf(`{"rev":%d,"hash":%q,"allow":false,"presets":true}`, q.Rev, q.Hash)
+		got := a.post("approver.sock", "/v1/approvals/"+q.ID+"/decision", body)
+		if len(q.Presets) != 0 || strings.HasSuffix(got, "200") || a.presets() != "" {
+			t.Errorf("got the presets %+v and %s, want none on offer: the configuration has %q", q.Presets, got, a.presets())
+		}
+		a.sbx("approve", q.ID, "--deny")
+		run()
+		with("node")
+		if r := a.sbx("run", "-c", "pnpm test"); r.out != "shown\n" {
+			t.Errorf("with a preset of the operator's: %v", r)
+		}
+	})
+}

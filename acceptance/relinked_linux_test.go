@@ -11,9 +11,11 @@ import (
 	"sandboxd/ipc"
 )
 
-// withOperator has the actor's daemon see an operator's profile in a table of mounts of its
-// own. Only root can make one.
-func (a *actor) withOperator(document string) {
+// withOperator has the actor's daemon see an operator's profile.
+func (a *actor) withOperator(document string) { a.withEtc("profile.d/operator.toml", document) }
+
+// withEtc has the actor's daemon see a file below /etc/sandboxd in a table of mounts of its own. Only root can make one.
+func (a *actor) withEtc(name, document string) {
 	a.t.Helper()
 	file := filepath.Join(a.dir, "operator.toml")
 	if err := os.WriteFile(file, []byte(document), 0o644); err != nil {
@@ -22,8 +24,8 @@ func (a *actor) withOperator(document string) {
 	script := fmt.Sprintf(`mount --make-rprivate / && mount -t tmpfs none /mnt && mkdir /mnt/upper /mnt/work &&
 mount -t overlay -o lowerdir=/etc,upperdir=/mnt/upper,workdir=/mnt/work none /etc &&
 mkdir -p /etc/sandboxd/profile.d && chmod 755 /etc/sandboxd &&
-cp %s /etc/sandboxd/profile.d/operator.toml &&
-	umount -l /mnt && exec "$@"`, file)
+cp %s /etc/sandboxd/%s &&
+	umount -l /mnt && exec "$@"`, file, name)
 	a.wrap = []string{"/usr/bin/unshare", "--mount", "/bin/bash", "-euc", script, "bash"}
 	if a.cred != nil {
 		a.wrap = append(a.wrap, "/usr/bin/setpriv", "--clear-groups", "--reuid", strconv.Itoa(int(a.cred.Uid)), "--regid",
