@@ -151,6 +151,8 @@ func TestConflicts(t *testing.T) {
 	}{
 		{"the same file", edit, []step{file("a/b/c", "other")}, "a/b/c"},
 		{"its mode", edit, []step{{Do: "chmod", Path: "a/b/c", Mode: 0o600}}, "a/b/c"},
+		{"a directory's mode", []step{{Do: "chmoddir", Path: "a/b", Mode: 0o700}},
+			[]step{{Do: "chmoddir", Path: "a/b", Mode: 0o711}}, "a/b"},
 		{"a created name", []step{file("a/new", "1")}, []step{file("a/new", "2")}, "a/new"},
 		{"swapped ancestors", edit, []step{{Do: "mv", Path: "a", To: "y"}, {Do: "mv", Path: "x", To: "a"}}, "a"},
 		{"a file removed at the top", []step{{Do: "append", Path: "top", Data: "new"}},
@@ -168,6 +170,40 @@ func TestConflicts(t *testing.T) {
 			b.layer("run", c.script...)
 			order{Dir: b.root.Name(), Script: c.other}.run(t)
 			b.take().refuses(c.at)
+		})
+	}
+}
+
+// Rule 3: what somebody else changes beside a path of the change set is no conflict, and both are there.
+func TestChangesBeside(t *testing.T) {
+	tree := []step{{Do: "mkdir", Path: "a", Mode: 0o755}, {Do: "mkdir", Path: "a/b", Mode: 0o755}, file("a/b/c", "old"),
+		file("a/b/gone", "old")}
+	for _, c := range []struct {
+		name          string
+		script, other []step
+	}{
+		{"a file of the same directory", []step{file("a/b/c", "new"), {Do: "rm", Path: "a/b/gone"}},
+			[]step{file("a/b/other", "theirs")}},
+		{"new files, and directories above", []step{file("a/b/new", "new")},
+			[]step{file("a/b/other", "theirs"), file("a/more", "theirs"), file("top", "theirs")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, disk, tree...)
+			t.Cleanup(b.close)
+			past(t, b.root.Name())
+			b.layer("run", c.script...)
+			order{Dir: b.root.Name(), Script: c.other}.run(t)
+			theirs, err := os.Stat(b.at("a/b"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.take().land()
+			if !holds(b.at(string(c.script[0].Path)), "new") || !holds(b.at("a/b/other"), "theirs") {
+				t.Errorf("landed %v", b.snapshot())
+			}
+			if now, err := os.Stat(b.at("a/b")); err != nil || now.ModTime().Before(theirs.ModTime()) {
+				t.Errorf("the directory's time went back from %v: %v, %v", theirs.ModTime(), now.ModTime(), err)
+			}
 		})
 	}
 }

@@ -11,6 +11,8 @@ import (
 type taker struct {
 	copier
 	between below
+	// replaced counts the Ops that replace or remove an object.
+	replaced int
 }
 
 // take reads the layer at upper over root and the views between, and copies its new objects into the directory slots.
@@ -18,7 +20,7 @@ func take(root, upper, slots int, stamp int64, between below) (*Set, error) {
 	t := taker{copier{
 		lister: lister{left: maxEntries}, content: newContent(), into: slots, links: map[uint64]linked{},
 		set: &Set{Stamp: stamp},
-	}, between}
+	}, between, 0}
 	up, _, err := upperState(upper, ".")
 	if err != nil {
 		return nil, err
@@ -27,7 +29,7 @@ func take(root, upper, slots int, stamp int64, between below) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.merged(".", root, upper, low, up, 0); err != nil {
+	if err := t.merged(".", root, upper, State{}, low, up, 0); err != nil {
 		return nil, fmt.Errorf("read layer: %w", err)
 	}
 	t.brokenLinks()
@@ -89,12 +91,13 @@ func upperState(dir int, name string) (s State, overlay map[string][]byte, err e
 	return s, overlay, err
 }
 
-// merged compares a directory of the layer with the one of the root that it is merged with.
-func (t *taker) merged(rel Name, low, up int, was, now State, depth int) error {
+// merged compares a directory of the layer with the one of the root that it is merged with; parent is the root's above
+// that.
+func (t *taker) merged(rel Name, low, up int, parent, was, now State, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("%q: %w: more than %d directories deep", rel, errTooMany, maxDepth)
 	}
-	ops, dirs := len(t.set.Ops), len(t.set.Dirs)
+	ops, dirs, replaced := len(t.set.Ops), len(t.set.Dirs), t.replaced
 	entries, err := names(up, &t.left)
 	if err != nil {
 		return fmt.Errorf("%q: %w", rel, err)
@@ -107,11 +110,24 @@ func (t *taker) merged(rel Name, low, up int, was, now State, depth int) error {
 	if len(t.set.Ops) == ops && len(t.set.Dirs) == dirs && was.sameMetadata(now) && was.MTime == now.MTime {
 		return nil
 	}
-	t.set.Dirs = append(t.set.Dirs, Change{rel, was, now})
-	if rel != "." && was.CTime >= t.set.Stamp {
-		t.conflict(rel, "the directory changed since the run began: entries, metadata, or another directory in its place")
+	if was.CTime >= t.set.Stamp {
+		now.MTime = max(was.MTime, now.MTime)
+		t.changedDir(rel, parent, was, now, t.replaced > replaced)
 	}
+	t.set.Dirs = append(t.set.Dirs, Change{rel, was, now})
 	return nil
+}
+
+// changedDir notes the conflict of a directory of the root that changed since the run began, by its metadata or by
+// entries, of which those of the change set are judged by themselves. Another directory may be in its place only where
+// the one above it changed, too; then nothing in it is replaced.
+func (t *taker) changedDir(rel Name, parent, was, now State, replaces bool) {
+	switch {
+	case !was.sameMetadata(now):
+		t.conflict(rel, "the directory's metadata may have changed since the run began")
+	case replaces && parent.CTime >= t.set.Stamp:
+		t.conflict(rel, "another directory may be in its place since the run began")
+	}
 }
 
 func (t *taker) conflict(at Name, reason string) {
@@ -147,7 +163,7 @@ func (t *taker) entry(at Name, name string, low, up int, parent State, depth int
 	_, origin := overlay[overlayPrefix+"origin"]
 	if now.Kind == Dir && origin && string(overlay[overlayPrefix+"opaque"]) != "y" {
 		if was.Kind == Dir {
-			return t.below(at, name, low, up, was, now, depth)
+			return t.below(at, name, low, up, parent, was, now, depth)
 		}
 		t.conflict(at, "the directory was removed or replaced since the run began")
 	}
@@ -160,7 +176,7 @@ func (t *taker) entry(at Name, name string, low, up int, parent State, depth int
 	return t.op(at, name, low, up, now)
 }
 
-func (t *taker) below(at Name, name string, low, up int, was, now State, depth int) error {
+func (t *taker) below(at Name, name string, low, up int, parent, was, now State, depth int) error {
 	lowDir := -1
 	if low >= 0 && !t.between.hides(at) {
 		fd, leave, err := enter(low, name)
@@ -179,7 +195,7 @@ func (t *taker) below(at Name, name string, low, up int, was, now State, depth i
 		return err
 	}
 	defer leaveUp()
-	return t.merged(at, lowDir, upDir, was, now, depth+1)
+	return t.merged(at, lowDir, upDir, parent, was, now, depth+1)
 }
 
 // op adds the replacement of one name: a copy of the layer's object, and a list of the root's.
@@ -203,6 +219,9 @@ func (t *taker) op(at Name, name string, low, up int, now State) error {
 		if op.New, err = t.tree(up, name, now, slot, at); err != nil {
 			return err
 		}
+	}
+	if len(op.Old) > 0 {
+		t.replaced++
 	}
 	t.set.Ops = append(t.set.Ops, op)
 	return nil
