@@ -30,8 +30,13 @@ func (a *actor) begun(args ...string) *exec.Cmd {
 }
 
 func (a *actor) there(name string) bool {
-	_, err := os.Stat(filepath.Join(a.project, name))
-	return err == nil
+	layers, _ := filepath.Glob(filepath.Join(a.stateDir(), "layers", "*", "upper", name))
+	for _, path := range append(layers, filepath.Join(a.project, name)) {
+		if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeDevice == 0 { // a layer's device is a deletion
+			return true
+		}
+	}
+	return false
 }
 
 // gather reads a command's events to the end, from number from on.

@@ -71,7 +71,7 @@ func withoutObjects(everything string) string {
 func TestUndoOfRuns(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.repository()
-		a.approveAll()
+		a.direct()
 		before := a.everything()
 		for _, line := range []string{
 			"rm -rf src", "find . -name '*.txt' -exec rm {} +", "git add -A && git commit -qm all && git branch other",
@@ -165,7 +165,7 @@ func TestUndoOfCreatedRepositories(t *testing.T) {
 func TestUndoSinceLeavesTheTrash(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.repository()
-		a.approveAll()
+		a.direct()
 		before := a.everything()
 		a.changesOf(`python3 -c "open('.envrc', 'w').write('x'); open('src/one.txt', 'w').write('x')"`)
 		if r := a.sbx("undo", "--list"); !strings.Contains(r.out, "quarantine") {
@@ -185,7 +185,7 @@ func TestUndoSinceLeavesTheTrash(t *testing.T) {
 func TestUndoOfRunsRefusesLaterChanges(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.repository()
-		a.approveAll()
+		a.direct()
 		id := a.changesOf(
 			"sh -c 'echo run > src/one.txt; echo run > src/deep/two.txt; rm src/new.txt; echo made > src/made'",
 		).Undo
@@ -218,7 +218,7 @@ func TestUndoOfRunsRefusesLaterChanges(t *testing.T) {
 func TestUndoOfARunThatWasCutOff(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.repository()
-		a.approveAll()
+		a.direct()
 		before := a.everything()
 		done := make(chan result, 1)
 		go func() { done <- a.sbx("run", "-c", "sh -c 'rm -rf src; echo x > made; sleep 60'") }()
@@ -234,7 +234,7 @@ func TestUndoOfARunThatWasCutOff(t *testing.T) {
 		a.daemon.Wait()
 		a.daemon = nil
 		<-done
-		a.approveAll()
+		a.direct()
 		if r := a.sbx("undo", "--last"); r.code != 0 {
 			t.Fatalf("undo: %d %s%s\n%s", r.code, r.out, r.err, a.sbx("log", "--json").out)
 		}
@@ -276,7 +276,7 @@ func TestRunsThatAreNotCovered(t *testing.T) {
 // sees that nobody has a file open for writing.
 func TestSnapshotsReadFilesOnce(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.approveAll()
+		a.direct()
 		a.sh("truncate -s 400M big")
 		shortest := func(before string) time.Duration {
 			least := time.Minute
