@@ -111,7 +111,8 @@ func TestUndoOfCreatedRepositories(t *testing.T) {
 		a.repository()
 		a.sh("git init -q --bare lib.git && git push -q lib.git HEAD")
 		a.sh("git -C lib.git symbolic-ref HEAD $(git symbolic-ref HEAD)")
-		a.startWith("[approval]\npolicy = \"contained\"\ntimeout = \"20s\"\ntimeout_remote = \"20s\"\n")
+		a.startWith("[approval]\npolicy = \"contained\"\ntimeout = \"20s\"\ntimeout_remote = \"20s\"\n" +
+			"[sandbox]\nlayers = \"off\"\n")
 		if r := a.sbx("trust"); r.code != 0 {
 			t.Fatal(r)
 		}
@@ -248,7 +249,7 @@ func TestUndoOfARunThatWasCutOff(t *testing.T) {
 func TestRunsThatAreNotCovered(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		config := filepath.Join(a.dir, "config.toml")
-		if err := os.WriteFile(config, []byte("[files.undo]\nkeep_bytes = 4000000\n"), 0o644); err != nil {
+		if err := os.WriteFile(config, []byte("[sandbox]\nlayers = \"off\"\n[files.undo]\nkeep_bytes = 4000000\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		a.sh("mkdir d && echo a > d/a && ln d/a d/b")
