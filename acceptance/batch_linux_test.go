@@ -251,7 +251,7 @@ func (b batches) hangUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := b.send(ctx, []ipc.BatchCall{execCall("echo begun > begun; sleep 1000"), execCall("echo x > after")})
 	b.says(t, ipc.Answer{Allow: true, Scope: "batch"})
-	eventually(t, "the command has begun", func() bool { return b.there("begun") })
+	eventually(t, "the command has begun", func() bool { return b.wrote("begun") })
 	cancel()
 	<-done
 	b.quiet(t)

@@ -99,7 +99,7 @@ func TestStartAndFollow(t *testing.T) {
 		eventually(a.t, "it has ended with all that it started", func() bool { return count("sleep 98711") == 0 })
 		kept, events := begin(t, ipc.ExecRequest{Command: "touch kept; read x; echo $x", Stdin: ipc.StdinStream, Keep: true})
 		st.says(t, ipc.Answer{Allow: true})
-		eventually(a.t, "it runs", func() bool { return a.there("kept") })
+		eventually(a.t, "it runs", func() bool { return a.wrote("kept") })
 		events.Close()
 		if err := c.WriteStdin(t.Context(), ipc.StdinRequest{ID: kept.ID, Data: []byte("on\n")}); err != nil {
 			t.Error(err)

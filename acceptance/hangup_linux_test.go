@@ -29,14 +29,16 @@ func (a *actor) begun(args ...string) *exec.Cmd {
 	return cmd
 }
 
+// there reports whether the project has a file.
 func (a *actor) there(name string) bool {
+	_, err := os.Stat(filepath.Join(a.project, name))
+	return err == nil
+}
+
+// wrote reports whether a command wrote a file, to the project or to its layer.
+func (a *actor) wrote(name string) bool {
 	layers, _ := filepath.Glob(filepath.Join(a.stateDir(), "layers", "*", "upper", name))
-	for _, path := range append(layers, filepath.Join(a.project, name)) {
-		if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeDevice == 0 { // a layer's device is a deletion
-			return true
-		}
-	}
-	return false
+	return len(layers) > 0 || a.there(name)
 }
 
 // gather reads a command's events to the end, from number from on.

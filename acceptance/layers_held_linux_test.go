@@ -214,6 +214,30 @@ func TestLayersHeldCutOff(t *testing.T) {
 	})
 }
 
+// R-LY-05: held change sets are not evicted: where they have more than the undo store keeps, the next writer is refused
+// with the remedy, and readers are not.
+func TestLayersHeldBudget(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.configured("[files.undo]\nkeep_bytes = 200000\n", "--mode", "approve-all")
+		id, r := a.hold("head -c 300000 /dev/urandom > large")
+		if id == "" {
+			t.Fatal(r)
+		}
+		if r := a.sbx("run", "-c", "echo x > f"); r.code == 0 || !strings.Contains(r.err, "sbx changes") || a.there("f") {
+			t.Errorf("a writer: got %v, want a refusal with the remedy", r)
+		}
+		if r := a.sbx("run", "-c", "cat README"); r.code != 0 {
+			t.Errorf("a reader: %v", r)
+		}
+		if r := a.sbx("changes", "drop", id); r.code != 0 {
+			t.Fatal(r)
+		}
+		if r := a.sbx("run", "-c", "echo x > f"); r.code != 0 || !a.there("f") {
+			t.Errorf("after the drop: %v", r)
+		}
+	})
+}
+
 // R-LY-05: of two who land and drop one change set at once, one does it whole, and the other finds nothing.
 func TestLayersHeldSettledOnce(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {

@@ -114,7 +114,7 @@ func TestLayerHoldsAConflict(t *testing.T) {
 		a.sh("echo old > both; echo old > other")
 		done := make(chan ran, 1)
 		go func() { done <- a.run("echo run > both; echo run > other; echo run > new; touch ready; sleep 2") }()
-		eventually(t, "the command has written", func() bool { return a.there("ready") })
+		eventually(t, "the command has written", func() bool { return a.wrote("ready") })
 		if got := a.sh("cat both other; ls new 2>&1 | grep -c 'No such'"); got != "old\nold\n1\n" {
 			t.Errorf("during the run the project has %q", got)
 		}
@@ -161,7 +161,7 @@ func TestLayerOfACutOffRun(t *testing.T) {
 		before := a.everything()
 		done := make(chan result, 1)
 		go func() { done <- a.sbx("run", "-c", "rm -rf src; echo x > new; mv new made; sleep 60") }()
-		eventually(t, "the command has written", func() bool { return a.there("made") })
+		eventually(t, "the command has written", func() bool { return a.wrote("made") })
 		a.die()
 		<-done
 		a.layered()

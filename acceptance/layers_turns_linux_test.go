@@ -17,7 +17,7 @@ func TestLayersGitWaits(t *testing.T) {
 		a.layered()
 		a.repository()
 		wait := a.begin("run", "-c", "echo a > first; sleep 13; git add first")
-		eventually(t, "the first writes", func() bool { return a.there("first") })
+		eventually(t, "the first writes", func() bool { return a.wrote("first") })
 		begin := time.Now()
 		r := a.run("echo b > second; git add second")
 		if r.code != 0 || r.Changes.Held != "" || time.Since(begin) < 11*time.Second ||
@@ -40,7 +40,7 @@ func TestLayersNameStaleViews(t *testing.T) {
 		a.layered()
 		a.sh("echo old > in")
 		wait := a.begin("run", "-c", "echo new > in; echo new > absent; sleep 13")
-		eventually(t, "the first writes", func() bool { return a.there("absent") })
+		eventually(t, "the first writes", func() bool { return a.wrote("absent") })
 		r := a.run("cat in; ls absent; sleep 6; cat in; ls absent; echo mine > mine")
 		if first := wait(); first.code != 0 || strings.Contains(first.err, "stale-view") {
 			t.Errorf("the first: %s", first)

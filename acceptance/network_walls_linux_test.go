@@ -169,7 +169,7 @@ pattern = "perl"
 network = "none"
 `, "--mode", "approve-all")
 		holder := a.begin("run", "-c", "echo up > up; sleep 60 & for i in 1 2 3 4 5 6 7 8 9 10; do [ -e stop ] && break; sleep 1; done; curl -sS http://good.example/")
-		eventually(t, "the first command runs", func() bool { return a.there("up") })
+		eventually(t, "the first command runs", func() bool { return a.wrote("up") })
 		// The machine's own localhost has no proxy, nor has another command's.
 		for _, port := range []string{"3128", "1080"} {
 			if c, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
@@ -204,7 +204,7 @@ import time; time.sleep(3)'; curl -sS -m 20 http://good.example/`)
 		}
 		// The daemon is stopped: no request gets out, neither through the proxy nor around it.
 		wait := a.begin("run", "-c", `echo go > going; sleep 1; curl -sS -m 2 http://good.example/; echo "first $?"; curl -sS -m 2 --noproxy "*" http://203.0.113.5/; echo "second $?"`)
-		eventually(t, "the command runs", func() bool { return a.there("going") })
+		eventually(t, "the command runs", func() bool { return a.wrote("going") })
 		before := hits.Load()
 		a.daemon.Process.Signal(syscall.SIGSTOP)
 		time.Sleep(5 * time.Second) // the command's own time, in which it tries

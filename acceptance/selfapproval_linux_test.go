@@ -181,7 +181,7 @@ func TestSelfApproval(t *testing.T) {
 					got := "refused"
 					if said == "allowed" {
 						got = "accepted"
-						eventually(a.t, "it runs", func() bool { return a.there("self-approved") })
+						eventually(a.t, "it runs", func() bool { return a.wrote("self-approved") })
 					} else if a.there("self-approved") {
 						t.Errorf("%s: it ran despite the refusal", row.who)
 					}

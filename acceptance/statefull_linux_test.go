@@ -120,7 +120,7 @@ func TestStateIsFull(t *testing.T) {
 		a.untilMakes(true)
 		s := a.inOneSession("shell")
 		end := s.begin(fmt.Sprintf(waits, "", "first"))
-		eventually(t, "the command runs", func() bool { return a.there("runs") })
+		eventually(t, "the command runs", func() bool { return a.wrote("runs") })
 		a.fill("ballast")
 		a.sh("touch go-on")
 		if got := end(); got.code != 0 || got.out != "first\n" || got.err != "" {
@@ -214,7 +214,7 @@ func TestEndIsUnrecorded(t *testing.T) {
 		a.approveAllCold()
 		s := a.inOneSession("shell")
 		end := s.begin(fmt.Sprintf(waits, "--json", "first"))
-		eventually(t, "the command runs", func() bool { return a.there("runs") })
+		eventually(t, "the command runs", func() bool { return a.wrote("runs") })
 		log := filepath.Join(a.stateDir(), "audit", "00000001.jsonl")
 		if err := os.Rename(log, log+".away"); err != nil {
 			t.Fatal(err)

@@ -249,7 +249,8 @@ func TestUndoOfARunThatWasCutOff(t *testing.T) {
 func TestRunsThatAreNotCovered(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		config := filepath.Join(a.dir, "config.toml")
-		if err := os.WriteFile(config, []byte("[sandbox]\nlayers = \"off\"\n[files.undo]\nkeep_bytes = 4000000\n"), 0o644); err != nil {
+		text := "[sandbox]\nlayers = \"off\"\n[files.undo]\nkeep_bytes = 4000000\n"
+		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		a.sh("mkdir d && echo a > d/a && ln d/a d/b")

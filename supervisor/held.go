@@ -1,9 +1,12 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,8 +35,49 @@ type layerNote struct {
 	Stale   string   `json:"stale,omitempty"`
 	Chosen  bool     `json:"chosen,omitempty"`
 
-	Held string `json:"held,omitempty"`
-	Had  []bool `json:"had,omitempty"`
+	Held  string `json:"held,omitempty"`
+	Bytes int64  `json:"bytes,omitempty"` // of its new files
+	Had   []bool `json:"had,omitempty"`
+}
+
+// heldNotes are those of all held change sets.
+func (s *Supervisor) heldNotes() (list []layerNote) {
+	if s.layers == "" {
+		return nil
+	}
+	entries, _ := os.ReadDir(s.layers)
+	for _, e := range entries {
+		if _, note, err := s.heldNote(heldID(e.Name())); err == nil {
+			list = append(list, note)
+		}
+	}
+	return list
+}
+
+// roomToHold fails where the held change sets have more than the undo store may keep.
+func (s *Supervisor) roomToHold(held []layerNote) error {
+	var sum int64
+	for _, n := range held {
+		sum += n.Bytes
+	}
+	if most := s.Undo.MostBytes(); most <= 0 || sum <= most {
+		return nil
+	}
+	return &RequestError{fmt.Sprintf("%d held change sets have %s, more than files.undo.keep_bytes: land or drop some "+
+		"(sbx changes)", len(held), files.SizeText(sum))}
+}
+
+// chosen are the runs of a session whose change sets are held by choice, the oldest first: its next commands see them.
+// What is held for another reason is not seen, as it may never land.
+func chosen(sess *Session, held []layerNote) (execs []string) {
+	list := slices.DeleteFunc(held, func(n layerNote) bool {
+		return !n.Chosen || n.Stale != "" || n.Session != sess.ID || n.Project != sess.Root
+	})
+	slices.SortFunc(list, func(a, b layerNote) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Exec, b.Exec)) })
+	for _, n := range list {
+		execs = append(execs, n.Exec)
+	}
+	return execs
 }
 
 // writer is the requester of the command that wrote a change set, the opener of its session, and the agent.

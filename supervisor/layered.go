@@ -88,7 +88,11 @@ func (s *Supervisor) planRun(e *Exec, j *judgement, r sandbox.Request) (*sandbox
 // session's base, as it trusts what it reads more.
 func (s *Supervisor) stack(e *Exec, j *judgement, p profile.Profile) error {
 	j.above, j.unseen = nil, ""
-	held := s.chosen(e.Session)
+	notes := s.heldNotes()
+	if err := s.roomToHold(notes); err != nil && j.kind == RunLayered {
+		return err
+	}
+	held := chosen(e.Session, notes)
 	if len(held) == 0 {
 		return nil
 	}

@@ -113,7 +113,14 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 
 // note writes noteFile.
 func (r *layeredRun) note(held string) error {
-	data, err := json.Marshal(layerNote{r.rec, r.granted, r.above, r.stale, r.chosen, held, r.had})
+	note := layerNote{Record: r.rec, Granted: r.granted, Above: r.above, Stale: r.stale, Chosen: r.chosen, Held: held,
+		Had: r.had}
+	if set := r.l.Set(); set != nil {
+		for _, c := range set.Changes() {
+			note.Bytes += c.New.Size
+		}
+	}
+	data, err := json.Marshal(note)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,6 @@ func openRoot(root string) (*os.File, error) {
 	return os.OpenFile(root, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW_ANY, 0)
 }
 
-func (s *Supervisor) chosen(*Session) []string { return nil }
-
 func (s *Supervisor) seeHeld(*judgement) (release func(), err error) { return func() {}, nil }
 
 // layeredRun is the layer of a run; there is none here.

@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -37,27 +36,6 @@ func (n layerNote) whyHeld() string {
 		return n.Held + "; it depends on " + heldIDs(n.Above)
 	}
 	return n.Held
-}
-
-// chosen are the runs of a session whose change sets are held by choice, the oldest first: its next commands see them.
-// What is held for another reason is not seen, as it may never land.
-func (s *Supervisor) chosen(sess *Session) (execs []string) {
-	if s.layers == "" || sess.Root == "" {
-		return nil
-	}
-	entries, _ := os.ReadDir(s.layers)
-	var list []layerNote
-	for _, e := range entries {
-		_, note, err := s.heldNote(heldID(e.Name()))
-		if err == nil && note.Chosen && note.Stale == "" && note.Session == sess.ID && note.Project == sess.Root {
-			list = append(list, note)
-		}
-	}
-	slices.SortFunc(list, func(a, b layerNote) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Exec, b.Exec)) })
-	for _, n := range list {
-		execs = append(execs, n.Exec)
-	}
-	return execs
 }
 
 // layersOf opens the layers of runs.
