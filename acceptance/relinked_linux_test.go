@@ -14,7 +14,8 @@ import (
 // withOperator has the actor's daemon see an operator's profile.
 func (a *actor) withOperator(document string) { a.withEtc("profile.d/operator.toml", document) }
 
-// withEtc has the actor's daemon see a file below /etc/sandboxd in a table of mounts of its own. Only root can make one.
+// withEtc has the actor's daemon see a file below /etc/sandboxd in a table of mounts of its own, which only root can
+// make.
 func (a *actor) withEtc(name, document string) {
 	a.t.Helper()
 	file := filepath.Join(a.dir, "operator.toml")

@@ -11,9 +11,9 @@
 //	err = l.Drop()                  // neither landing nor undo is possible any longer
 //
 // Promise: an inode that the command could write never becomes an inode of the root. A landing changes nothing where a
-// path of the change set or an entry below it changed since the run began, where another directory is above it, or where
-// another program has it open for writing. Landing and undo survive a death at every step: [Layer.Recover] finishes them, or
-// restores the state before. An undo restores content, mode, owner, times, attributes and inodes.
+// path of the change set or an entry below it changed since the run began, where another directory is above it, or
+// where another program has it open for writing. Landing and undo survive a death at every step: [Layer.Recover]
+// finishes them, or restores the state before. An undo restores content, mode, owner, times, attributes and inodes.
 //
 // [Layer.After] shows the file system as a landing would make it, to judge that before it happens.
 //
@@ -25,8 +25,8 @@
 // recovery needs no further record of the steps.
 //
 // A conflict is a change of the root at or after the stamp, the time of the root's file system when the layer was made.
-// A directory that got or lost other entries is none: where another one is in its place, rename(2) has changed the times
-// of change of both it and the directory above.
+// A directory that got or lost other entries is none: where another one is in its place, rename(2) has changed the
+// times of change of both it and the directory above.
 // During a landing, read leases (fcntl(2), F_SETLEASE) keep other programs from opening a changed file for writing
 // unnoticed: where one waits for its lease when the journal is closed, the landing goes back first. Git's lock files
 // keep git away from the git directories that change. An index that lands gets the identity of the files as they
