@@ -298,7 +298,7 @@ func (h *hangUp) observe(verb, rest string) (got, want string) {
 	case "processes":
 		return quantity(count(object), nil), value
 	case "file":
-		if h.there(object) {
+		if h.wrote(object) {
 			return "there", value
 		}
 		return "absent", value
