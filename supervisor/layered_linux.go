@@ -115,7 +115,11 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 func (r *layeredRun) note(held string) error {
 	note := layerNote{Record: r.rec, Granted: r.granted, Above: r.above, Stale: r.stale, Chosen: r.chosen, Held: held,
 		Had: r.had}
-	if set := r.l.Set(); set != nil {
+	if r.l == nil {
+		if before, err := readNote(r.dir); err == nil {
+			note.Bytes = before.Bytes
+		}
+	} else if set := r.l.Set(); set != nil {
 		for _, c := range set.Changes() {
 			note.Bytes += c.New.Size
 		}
