@@ -150,3 +150,20 @@ func (m *machine) pending(approver, user string) string {
 	})
 	return id
 }
+
+// rpmlint is the line that checks the rpm in a folder of this test. rpmlint unpacks it by cpio, which takes its names
+// as absolute paths: root would install it.
+func rpmlint(t *testing.T, packages string) string {
+	t.Helper()
+	dir, unprivileged := filepath.Dir(packages), ""
+	if os.Geteuid() == 0 {
+		unprivileged = "setpriv --reuid=65534 --regid=65534 --clear-groups "
+		for _, dir := range []string{dir, filepath.Dir(dir)} {
+			if err := os.Chmod(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return "cp ../packaging/rpmlintrc.toml " + dir + " && cd / && HOME=/tmp " + unprivileged + "rpmlint -c " + dir +
+		"/rpmlintrc.toml " + packages + "/*.rpm"
+}

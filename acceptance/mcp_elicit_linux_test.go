@@ -253,7 +253,7 @@ func TestMCPElicitationOnTheWire(t *testing.T) {
 // Promise 5
 func TestMCPElicitationOutlived(t *testing.T) {
 	a := newActor(t, "")
-	st := newStage(a, clientAnswers)
+	st := newStage(a, clientAnswers+"[sandbox]\nlayers = \"off\"\n")
 	person := st.persons["terminal"]
 	var again ipc.Approval
 	options := &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context,

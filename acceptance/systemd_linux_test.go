@@ -102,20 +102,9 @@ func packages(t *testing.T, first, other string) {
 	const apparmor = `if apparmor_parser --version | grep -q 'version [123]\.'; then grep -vE '^abi|userns,' ../packaging/apparmor/sandboxd; else cat ../packaging/apparmor/sandboxd; fi |
 		apparmor_parser --debug --skip-kernel-load --skip-cache > /dev/null`
 	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin") // an ordinary user's may lack these
-	// rpmlint unpacks the package by cpio, which takes its names as absolute paths: root would install it.
-	open, unprivileged := filepath.Dir(first), ""
-	if os.Geteuid() == 0 {
-		unprivileged = "setpriv --reuid=65534 --regid=65534 --clear-groups "
-		for _, dir := range []string{open, filepath.Dir(open)} {
-			if err := os.Chmod(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
 	for _, lint := range []string{
 		"lintian --allow-root --fail-on error " + first + "/*.deb",
-		"cp ../packaging/rpmlintrc.toml " + open + " && cd / && HOME=/tmp " + unprivileged + "rpmlint -c " + open +
-			"/rpmlintrc.toml " + first + "/*.rpm",
+		rpmlint(t, first),
 		"dpkg-deb -x " + first + "/*.deb " + other + "/x && gunzip -r " + other + "/x/usr/share/man && mandoc -Tlint -W warning " + other + "/x/usr/share/man/man*/*",
 		apparmor,
 		`python3 -c 'import plistlib; assert plistlib.load(open("../packaging/launchd/sandboxd.plist", "rb"), fmt=plistlib.FMT_XML)["Label"] == "sandboxd"'`,
