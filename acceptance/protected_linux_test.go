@@ -60,7 +60,7 @@ func (a *actor) inFreshProject(f func()) {
 // replaces it, creates it deep in the tree, as a file and as a folder, and below dependencies.
 func TestProtectedNamesInCommands(t *testing.T) {
 	bothUsers(t, func(t *testing.T, a *actor) {
-		a.approveAll()
+		a.direct()
 		const few = 12 // with the folders above them, no more than mounts can hold
 		for cases := range slices.Chunk(protectedCases(profile.Executed, profile.Built, profile.Watched), few) {
 			a.inFreshProject(func() { attemptNames(t, a, cases) })

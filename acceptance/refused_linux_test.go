@@ -45,7 +45,8 @@ func TestRefusalsAreReported(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		outside := filepath.Join(a.dir, "outside")
 		a.sh("mkdir " + outside + " && echo old > " + outside + "/file && ln -s " + outside + "/file link && git add link && git commit -qm link")
-		a.configured(fmt.Sprintf("[sandbox]\nread = [%q]\n[network]\nmode = \"none\"\n", outside), "--mode", "approve-all")
+		a.configured(fmt.Sprintf("[sandbox]\nlayers = \"off\"\nread = [%q]\n[network]\nmode = \"none\"\n", outside),
+			"--mode", "approve-all")
 		a.sbx("trust", a.project)
 		for _, c := range []struct {
 			name, script string

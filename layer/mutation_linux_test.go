@@ -166,7 +166,7 @@ func (m mutation) carryOut(t *testing.T, file, code string) {
 	}
 	cmd := exec.Command("go", "test", "./"+m.pkg, "-vet=off", "-count=1", "-timeout=10m", "-run", "^"+m.test+"$")
 	cmd.Dir = ".."
-	cmd.Env = append(os.Environ(), "GOFLAGS=-overlay="+overlay, "LAYER_MUTATIONS=")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-overlay="+overlay, "LAYER_MUTATIONS=", "ACCEPTANCE_LAYER_DEATHS=25")
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "--- FAIL: "+m.test) {
 		t.Errorf("rule %d: %s does not fail with %q in place of %q: %v\n%s", m.rule, m.test, m.new, m.old, err, out)
