@@ -213,7 +213,7 @@ func TestEndIsUnrecorded(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAllCold()
 		s := a.inOneSession("shell")
-		end := s.begin(fmt.Sprintf(waits, "--json", "first"))
+		end := s.begin(fmt.Sprintf(waits, "--json --direct", "first"))
 		eventually(t, "the command runs", func() bool { return a.wrote("runs") })
 		log := filepath.Join(a.stateDir(), "audit", "00000001.jsonl")
 		if err := os.Rename(log, log+".away"); err != nil {
