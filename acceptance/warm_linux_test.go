@@ -89,7 +89,7 @@ func TestWarmIsNeverWeaker(t *testing.T) {
 					a.do(nil, "/bin/sh", "-c", "umount sub 2>/dev/null; git config --global --unset sbx.test; exit 0")
 				})
 				a.sh("true; " + c.setup)
-				a.approveAll()
+				a.direct()
 				a.warmRun("touch made; rm made") // the yes to it trusts the project
 				a.warmUp()
 				a.sh(c.change)
@@ -100,7 +100,7 @@ func TestWarmIsNeverWeaker(t *testing.T) {
 				if strings.Contains(got.Stdout, "SECRET") {
 					t.Errorf("it read what is hidden: %+v", got)
 				}
-				a.approveAll() // another daemon, where nothing waits
+				a.direct() // another daemon, where nothing waits
 				if cold := a.warmRun(c.line); cold.Stdout != got.Stdout || cold.Status != got.Status {
 					t.Errorf("a sandbox that waited gives %+v, a new one %+v", got, cold)
 				}
