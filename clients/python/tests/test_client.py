@@ -144,7 +144,7 @@ class ClientTest(unittest.TestCase):
                 # Many questions at once wait in threads of their own, and the loop turns.
                 self.assertEqual(await asyncio.gather(*(later(i) for i in range(20))), list(range(1, 21)))
 
-                task = asyncio.ensure_future(s.run("echo $$ > pid; exec sleep 97 # yes"))
+                task = asyncio.ensure_future(s.run("echo $$ > pid; sleep 97 & wait # yes"))
                 while not os.path.exists("pid") or not open("pid").read():
                     await asyncio.sleep(0.05)
                 task.cancel()
