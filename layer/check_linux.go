@@ -253,6 +253,9 @@ func (m *mover) settleDir(k int, landed bool, part extent) error {
 	default:
 		want.MTime = d.Old.MTime
 	}
+	if d.Old.sameMetadata(d.New) && want.Mode == now.Mode && want.MTime == now.MTime {
+		return nil // its time of change stays, which layers beside this one compare
+	}
 	if err := dressOpened(fd, want, was); err != nil {
 		return &ConflictError{[]Note{{d.Path, "its metadata can't be set: " + err.Error()}}}
 	}

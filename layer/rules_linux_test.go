@@ -197,7 +197,14 @@ func TestChangesBeside(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			above, err := stat(int(b.root.Fd()), "a")
+			if err != nil {
+				t.Fatal(err)
+			}
 			b.take().land()
+			if now, err := stat(int(b.root.Fd()), "a"); err != nil || now.CTime != above.CTime {
+				t.Errorf("the directory above changed: %+v, %v, want %+v", now, err, above)
+			}
 			if !holds(b.at(string(c.script[0].Path)), "new") || !holds(b.at("a/b/other"), "theirs") {
 				t.Errorf("landed %v", b.snapshot())
 			}
