@@ -56,6 +56,7 @@ var mutations = []mutation{
 		"case replaces && parent.CTime >= t.set.Stamp:", "case replaces && parent.CTime < 0:"},
 	{3, "layer", "TestConflicts", "layer/take_linux.go", "case !was.sameMetadata(now):", "case parent.CTime < 0:"},
 	{3, "layer", "TestChangesBeside", "layer/take_linux.go", "now.MTime = max(was.MTime, now.MTime)", ""},
+	{3, "layer", "TestChangesBeside", "layer/check_linux.go", "want.MTime == now.MTime {", "want.MTime < 0 {"},
 	{3, "layer", "TestWriterAtEachCall", "layer/move_linux.go",
 		"if len(out) > 0 {\n\t\tif reason, err", "if len(out) < 0 {\n\t\tif reason, err"},
 	{4, "layer", "TestLocksOfGit", "layer/gitlock_linux.go", "repos[dir] = isGitDir(root, dir)", "repos[dir] = false"},
