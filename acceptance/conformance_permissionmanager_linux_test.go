@@ -38,7 +38,10 @@ func TestConformancePermissionManager(t *testing.T) {
 			s.Config = "[[tools.rules]]\ntool = \"file_edit\"\nwhen = { file = \"docs/*.md\" }\ndecision = \"allow\"\n"
 			eachWant(s, "doc", func(w *approvaltest.Want) { w.Reason = approval.ReasonConfigured })
 		},
-		"unit/asks": func(s *approvaltest.Scenario) { eachCall(s, []string{"app", "app2"}, protected) },
+		"unit/asks": func(s *approvaltest.Scenario) {
+			s.Config += "[sandbox]\nlayers = \"off\"\n" // a layer would ask again, at the landing
+			eachCall(s, []string{"app", "app2"}, protected)
+		},
 		"unit/protected-beats-safe": func(s *approvaltest.Scenario) {
 			s.Config = "[permissions]\nallow = [\"Bash(touch *)\"]\n"
 			eachCall(s, []string{"env"}, command("touch .env.md"))
