@@ -157,9 +157,9 @@ func (h *house) jsonIDs() map[string]string {
 			h.t.Fatal(end)
 		}
 	}
-	yes(a.asks(ipc.BatchCall{Exec: &ipc.ExecRequest{Command: "touch held", Hold: true}}), "once")
 	yes(a.asks(line("touch granted")), "project")
 	yes(a.asks(line("sleep 300 &")), "once")
+	yes(a.asks(ipc.BatchCall{Exec: &ipc.ExecRequest{Command: "touch held", Hold: true}}), "once")
 	held, err := a.HeldChanges(ctx, ipc.HeldRequest{Session: a.s.ID})
 	if err != nil || len(held.Changes) != 1 {
 		h.t.Fatal(held, err)
