@@ -120,7 +120,7 @@ func (t *taker) merged(rel Name, low, up int, parent, was, now State, depth int)
 
 // changedDir notes the conflict of a directory of the root that changed since the run began, by its metadata or by
 // entries, of which those of the change set are judged by themselves. Another directory may be in its place only where
-// the one above it changed, too; then nothing in it is replaced.
+// the one above it changed, too; then a change set that replaces something in it conflicts.
 func (t *taker) changedDir(rel Name, parent, was, now State, replaces bool) {
 	switch {
 	case !was.sameMetadata(now):
