@@ -3,6 +3,7 @@ package layer
 import (
 	"errors"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -126,14 +127,15 @@ func (m *mover) lease(dir int, name string, tree []Node) (reason string) {
 	return ""
 }
 
-// leased fails where a program waits to write to a file that the move displaced.
-func (m *mover) leased() error {
-	for _, fd := range m.leases {
-		if kind, err := unix.FcntlInt(uintptr(fd), unix.F_GETLEASE, 0); err == nil && kind != unix.F_RDLCK {
-			return &ConflictError{[]Note{{".", "another program opened a changed file for writing during the landing"}}}
-		}
-	}
-	return nil
+// errLeased is the conflict of a move with a program that wants to write to a file that the move displaced.
+var errLeased = &ConflictError{[]Note{{".", "another program opened a changed file for writing during the landing"}}}
+
+// leased tells whether there was such a program. It may wait still.
+func (m *mover) leased() bool {
+	return slices.ContainsFunc(m.leases, func(fd int) bool {
+		kind, err := unix.FcntlInt(uintptr(fd), unix.F_GETLEASE, 0)
+		return err == nil && kind != unix.F_RDLCK
+	})
 }
 
 // openDir opens a directory of the change set for its path, and returns its state.

@@ -2,6 +2,7 @@ package layer
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,25 +85,66 @@ func TestSecondWriter(t *testing.T) {
 // TestWriterAtEachCall has another program write during a landing, at each system call of it or some of them: its
 // version is in the root afterwards, landed or not. Rules 2 (leases), 3 and 7 (parents that move). R-LY-03.
 func TestWriterAtEachCall(t *testing.T) {
-	var moved bool  // before the landing changed its file
+	moved := false // before the landing changed its file
+	for _, w := range append(appenders(), []writer{
+		{"save by rename", func(root string) error {
+			if err := os.WriteFile(root+"/saved", []byte("other"), 0o600); err != nil {
+				return err
+			}
+			return os.Rename(root+"/saved", root+"/dir/file")
+		}, appended, false},
+		{"move the parent", func(root string) error {
+			moved = !holds(root+"/dir/file", "new")
+			return os.Rename(root+"/dir", root+"/dir2")
+		}, func(root string, _ int) bool {
+			landed := holds(root+"/dir2/file", "new") && exists(root+"/new") && !moved
+			return landed || !holds(root+"/dir2/file", "new") && !exists(root+"/dir") && !exists(root+"/new")
+		}, false},
+		{"add to a removed directory", func(root string) error { return os.WriteFile(root+"/removed/more", nil, 0o600) },
+			func(root string, _ int) bool { return exists(root + "/removed/more") }, false},
+		{"create the new name", func(root string) error { return appendTo(root+"/new", "other", unix.O_NONBLOCK) },
+			func(root string, _ int) bool { return holds(root+"/new", "other") }, false},
+	}...) {
+		t.Run(w.name, func(t *testing.T) { w.atEachCall(t) })
+	}
+}
+
+// writer is another program.
+type writer struct {
+	name  string
+	write func(root string) error
+	kept  func(root string, left int) bool // what it wrote, left system calls before the end of the landing
+	again bool                             // at each later call until it succeeds
+}
+
+func appended(root string, _ int) bool { return holds(root+"/dir/file", "other") }
+
+// appenders write to the file that the landing changes.
+func appenders() []writer {
+	const tail = 20 // system calls of a landing after its last look at the leases
 	var waited bool // for a lease of the landing
 	written := make(chan error, 1)
-	for _, w := range []struct {
-		name  string
-		write func(root string) error
-		kept  func(root string) bool // where write succeeded
-	}{
-		{"append", func(root string) error { return appendTo(root+"/dir/file", "other", unix.O_NONBLOCK) },
-			func(root string) bool { return holds(root+"/dir/file", "other") }},
+	later := func(name string, keep *os.File) (waits bool) {
+		go func() {
+			written <- appendTo(name, "other", 0)
+			keep.Close()
+		}()
+		select { // it may wait for the landing's lease, for as long as the landing waits here
+		case err := <-written:
+			written <- err
+			return false
+		case <-time.After(20 * time.Millisecond):
+			return true
+		}
+	}
+	now := func(root string) error { return appendTo(root+"/dir/file", "other", unix.O_NONBLOCK) }
+	return []writer{
+		{"append", now, appended, false},
+		{"append until it works", now, appended, true},
 		{"append after a lease", func(root string) error {
-			go func() { written <- appendTo(root+"/dir/file", "other", 0) }()
-			select { // it may wait for the landing's lease, for as long as the landing waits here
-			case err := <-written:
-				written <- err
-			case <-time.After(20 * time.Millisecond):
-			}
+			later(root+"/dir/file", nil)
 			return nil
-		}, func(root string) bool { return <-written == nil && holds(root+"/dir/file", "other") }},
+		}, func(root string, _ int) bool { return <-written == nil && appended(root, 0) }, false},
 		{"append to the file from before", func(root string) error {
 			name := root + "/dir/file"
 			slots, err := filepath.Glob(filepath.Dir(root) + "/run/slots/*")
@@ -111,16 +153,12 @@ func TestWriterAtEachCall(t *testing.T) {
 					name = slot
 				}
 			}
-			go func() { written <- appendTo(name, "other", 0) }()
-			select {
-			case done := <-written:
-				written <- done
-				waited = false
-			case <-time.After(20 * time.Millisecond):
-				waited = true
+			file, err2 := os.OpenFile(name, unix.O_PATH, 0) // open(2) that a signal ends looks a name up again
+			if err = errors.Join(err, err2); err == nil {
+				waited = later(fmt.Sprint("/proc/self/fd/", file.Fd()), file)
 			}
 			return err
-		}, func(root string) bool {
+		}, func(root string, left int) bool {
 			if <-written != nil {
 				return false
 			}
@@ -129,31 +167,13 @@ func TestWriterAtEachCall(t *testing.T) {
 				return false
 			}
 			late, err := l.Late()
-			return holds(root+"/dir/file", "other") || err == nil && !waited && slices.Contains(late, "dir/file")
-		}},
-		{"save by rename", func(root string) error {
-			if err := os.WriteFile(root+"/saved", []byte("other"), 0o600); err != nil {
-				return err
-			}
-			return os.Rename(root+"/saved", root+"/dir/file")
-		}, func(root string) bool { return holds(root+"/dir/file", "other") }},
-		{"move the parent", func(root string) error {
-			moved = !holds(root+"/dir/file", "new")
-			return os.Rename(root+"/dir", root+"/dir2")
-		}, func(root string) bool {
-			landed := holds(root+"/dir2/file", "new") && exists(root+"/new") && !moved
-			return landed || !holds(root+"/dir2/file", "new") && !exists(root+"/dir") && !exists(root+"/new")
-		}},
-		{"add to a removed directory", func(root string) error { return os.WriteFile(root+"/removed/more", nil, 0o600) },
-			func(root string) bool { return exists(root + "/removed/more") }},
-		{"create the new name", func(root string) error { return appendTo(root+"/new", "other", unix.O_NONBLOCK) },
-			func(root string) bool { return holds(root+"/new", "other") }},
-	} {
-		t.Run(w.name, func(t *testing.T) { writeAtCalls(t, w.write, w.kept) })
+			return appended(root, 0) || err == nil && (!waited || left < tail) && slices.Contains(late, "dir/file")
+		}, false},
 	}
 }
 
-func writeAtCalls(t *testing.T, write func(root string) error, kept func(root string) bool) {
+func (w writer) atEachCall(t *testing.T) {
+	t.Helper()
 	stride, landings, refusals := max(4000/cases(t), 1), 0, 0
 	for at := 1; ; at += stride {
 		b := newBench(t, memory, step{Do: "mkdir", Path: "dir", Mode: 0o755},
@@ -164,12 +184,12 @@ func writeAtCalls(t *testing.T, write func(root string) error, kept func(root st
 			step{Do: "create", Path: "new", Mode: 0o644}).take()
 		wrote, root := false, b.root.Name()
 		seen, ok := trace(t, task{"land", root, filepath.Join(b.dir, "run")}, func(seen int) bool {
-			if seen == at {
-				wrote = write(root) == nil
+			if seen == at || w.again && seen > at && !wrote {
+				wrote = w.write(root) == nil
 			}
 			return false
 		})
-		if wrote && !kept(root) {
+		if wrote && !w.kept(root, seen-at) {
 			t.Fatalf("written at call %d of %d, landed %t: the other's version is lost:\n%v", at, seen, ok, b.snapshot())
 		}
 		if l, err := Open(filepath.Join(b.dir, "run")); err != nil {

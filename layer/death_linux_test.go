@@ -64,6 +64,7 @@ func trace(t testing.TB, o task, kill func(seen int) bool) (seen int, ok bool) {
 	defer runtime.UnlockOSThread()
 	cmd := order{Task: &o}.command()
 	cmd.SysProcAttr.Ptrace = true
+	cmd.Env = append(cmd.Env, "GODEBUG=asyncpreemptoff=1") // without signals for a thread that stops
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -68,8 +68,8 @@ func (l *Layer) move(root *os.File, want []bool, resume bool) error {
 		return err
 	}
 	// A program that found the displaced file before the exchange waits for its lease: the file goes back first.
-	if err := m.leased(); err != nil && l.move(root, before, false) == nil {
-		return err
+	if m.leased() && (l.move(root, before, false) == nil || !slices.Equal(l.state.At, want)) {
+		return errLeased
 	}
 	return nil
 }
@@ -204,8 +204,8 @@ func (m *mover) carryOut() error {
 	if missing := m.pruned(); len(missing) > 0 {
 		return &ConflictError{missing}
 	}
-	if err := m.leased(); err != nil {
-		return err
+	if m.leased() {
+		return errLeased
 	}
 	return m.settle(m.to)
 }
@@ -241,16 +241,45 @@ func (m *mover) finish(at []bool) error {
 	return m.l.save()
 }
 
-// back undoes the part of a move that is done, after the error because of which it ends.
+// back undoes the part of a move that is done, after the error because of which it ends. Where the error is a writer's
+// to a displaced file, and the file can't go back as that writer did not wait for the lease and has the landed one open,
+// back carries the move out after all.
 func (m *mover) back(cause error) error {
-	var conflict *ConflictError
-	now, err := m.applied()
+	m.backward = true
+	stuck, err := m.swapAll(m.l.state.At)
+	if err == nil && len(stuck) > 0 && cause == errLeased {
+		var left []Note
+		if left, err = m.swapAll(m.to); err == nil && len(left) == 0 {
+			m.backward = false
+			return errors.Join(m.settle(m.to), m.finish(m.to))
+		}
+	}
 	if err != nil {
 		return errors.Join(cause, err)
 	}
-	goal := m.l.state.At
-	m.backward = true
-	var stuck []Note
+	now, err := m.applied()
+	if err == nil {
+		err = errors.Join(m.settle(now), m.finish(now))
+	}
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	var conflict *ConflictError
+	switch {
+	case len(stuck) == 0:
+		return cause
+	case errors.As(cause, &conflict):
+		stuck = append(slices.Clone(conflict.Conflicts), stuck...)
+	}
+	return &ConflictError{stuck}
+}
+
+// swapAll swaps every op that is not as the goal has it, the last first, and returns those that can't be.
+func (m *mover) swapAll(goal []bool) (stuck []Note, err error) {
+	now, err := m.applied()
+	if err != nil {
+		return nil, err
+	}
 	for i := len(m.set.Ops) - 1; i >= 0; i-- {
 		if now[i] == goal[i] {
 			continue
@@ -263,19 +292,7 @@ func (m *mover) back(cause error) error {
 			stuck = append(stuck, Note{m.set.Ops[i].Path, torn})
 		}
 	}
-	if now, err = m.applied(); err != nil {
-		return errors.Join(cause, err)
-	}
-	if err := errors.Join(m.settle(now), m.finish(now)); err != nil {
-		return errors.Join(cause, err)
-	}
-	if len(stuck) > 0 {
-		if errors.As(cause, &conflict) {
-			stuck = append(slices.Clone(conflict.Conflicts), stuck...)
-		}
-		return &ConflictError{stuck}
-	}
-	return cause
+	return stuck, nil
 }
 
 // side returns the tree that the root has at an op, and the one in its slot.
