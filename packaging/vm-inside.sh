@@ -24,6 +24,13 @@ check "a v2-only tree" test "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs
 check "the package serves in an image that it was installed into" systemctl is-active sandboxd.socket sandboxd-approver.socket sandboxd-heads.socket
 for _ in $(seq 100); do [ -S /run/sandboxd/users/1000/launcher.sock ] && break; sleep 1; done
 runuser -u alice -- git init -q /home/alice/project
+cat > /home/alice/project/memory.pl <<'EOF'
+$x = "a" x 200_000_000; print length $x
+EOF
+cat > /home/alice/project/processes.pl <<'EOF'
+for (1..60) { my $p = fork; defined $p or die "fork: $!"; if (!$p) { sleep 20; exit } }
+EOF
+echo '1 while 1' > /home/alice/project/cpu.pl
 cp /etc/sandboxd/config.toml /root/config.toml
 cat >> /etc/sandboxd/config.toml <<'EOF'
 [sandbox.limits]
@@ -38,9 +45,9 @@ EOF
 check "a command runs as its user" says '^alice$' 'sbx run -- id -un'
 check "control groups hold the limits" says '^limits *enforced *cgroup v2' 'sbx status'
 check "each command has a group below the launcher's" bash -c 'find /sys/fs/cgroup/user.slice -path "*sandboxd-launcher.service/sandboxd.*" | grep -q .'
-check "too much memory is named" says '"limits_hit":\["memory"' "sbx run --json -- perl -e '\$x = \"a\" x 200_000_000; print length \$x'"
-check "too many processes are refused" says 'fork: ' "sbx run --json -- perl -e 'for (1..60) { my \$p = fork; defined \$p or die \"fork: \$!\"; if (!\$p) { sleep 20; exit } }'"
-check "too much processor time is named" says '"limits_hit":\["cpu"' "sbx run --json -- perl -e '1 while 1'"
+check "too much memory is named" says '"limits_hit":\["memory"' "sbx run --json -- perl memory.pl"
+check "too many processes are refused" says 'fork: ' "sbx run --json -- perl processes.pl"
+check "too much processor time is named" says '"limits_hit":\["cpu"' "sbx run --json -- perl cpu.pl"
 check "Landlock is on" says '^landlock *on' 'sbx status'
 # R-AU-03: a clock that jumps ahead, and back by more.
 for jump in '+2 years' '-4 years' '+2 years'; do
