@@ -20,7 +20,8 @@ const mostQuestions = 3
 // R-LY-07, R-LY-11: real work has the same result inside as outside, unasked under the policy
 // contained, and undo gives the project as it was. Each script in testdata/workloads makes a project; the lines after
 // #run are its commands, which docs/workloads.md describes. Of the lines before, "#config LINE" configures the daemon,
-// "#session" has the commands share one session, and a command after "#ask" may ask.
+// "#debian PACKAGE" unpacks a source package, "#session" has the commands share one session, and a command after "#ask"
+// may ask.
 func TestDayWorkloads(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/workloads/*.sh")
 	if err != nil || len(scripts) == 0 {
@@ -80,6 +81,13 @@ func workload(t *testing.T, a *actor, parent, script string) (questions int) {
 	for line := range strings.Lines(setup) {
 		if more, ok := strings.CutPrefix(line, "#config "); ok {
 			config += more
+		}
+		if pkg, ok := strings.CutPrefix(line, "#debian "); ok {
+			unpack, err := os.ReadFile("../packaging/debian-source.sh")
+			if err != nil {
+				t.Fatal(err)
+			}
+			setup = "(set -- " + strings.TrimSpace(pkg) + " .\n" + string(unpack) + ")\n" + setup
 		}
 	}
 	a.extraEnv = []string{"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/go/bin"}

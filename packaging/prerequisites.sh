@@ -58,6 +58,7 @@ if [ "${1-}" = workloads ]; then
 	need rustc /usr/bin/rustc
 	need chromium /usr/bin/chromium
 	need curl curl
+	need dpkg-dev dpkg-source
 	need libpython3.11-testsuite /usr/lib/python3.11/test/test_os.py
 	need nodejs node
 	need npm npm
@@ -70,6 +71,7 @@ if [ "${1-}" = workloads ]; then
 	need ruby ruby
 	need ruby-minitest /usr/share/doc/ruby-minitest
 	need sqlite3 sqlite3
+	need tcl tclsh
 	need xz-utils xz
 fi
 if [ "${1-}" = test ] || [ "${1-}" = quick ]; then

@@ -72,7 +72,9 @@ while [ $# -gt 1 ]; do
 done
 exec cp "/usr/bin/${out##*/}" "$out"
 EOF
-chmod +x /suites/shim/go
+mkdir -p /suites/cmd/sandboxd-launch
+printf '#!/bin/sh\nexec cp /usr/bin/sandboxd-launch "$1"\n' > /suites/cmd/sandboxd-launch/build.sh
+chmod +x /suites/shim/go /suites/cmd/sandboxd-launch/build.sh
 suite() { # suite NAME TESTS [SKIPPED]: the tests of one folder that match
 	local name=$1 tests=$2 log=/var/log/suites/$1.log
 	[ -x "/suites/$name/$name.test" ] || return 0
@@ -89,6 +91,7 @@ suite() { # suite NAME TESTS [SKIPPED]: the tests of one folder that match
 suite landlock .
 suite sandbox .
 suite bwrap .
+suite layer . '^TestMutations$'
 # Without what compares programs with policies and numbers with Go's own, in which no
 # kernel has a part, and without what compiles Go, which is not here.
 suite seccomp . '^(TestProgramMeansThePolicy|TestTellingMeansThePolicy|TestNumbers)$|^TestWorkloads$/^go_'
@@ -97,7 +100,7 @@ suite seccomp . '^(TestProgramMeansThePolicy|TestTellingMeansThePolicy|TestNumbe
 mkdir /sys/fs/cgroup/acceptance
 echo '+pids +memory' > /sys/fs/cgroup/acceptance/cgroup.subtree_control
 export ACCEPTANCE_CGROUP=/sys/fs/cgroup/acceptance
-suite acceptance '^(TestGitStatusRunsUnasked|TestWritingAsks|TestWithoutATerminalItIsDenied|TestExitStatuses|TestForbiddenActs|TestWorkloads|TestKilledDaemonLeavesNothing|TestLogVerifyNamesAChangedRecord|TestEscapeCatalogue|TestEscapeCatalogueByLandlockAlone|TestLandlockAloneIsAcceptedByName|TestDegradedHosts|TestNoLitter|TestLimits|TestOutputFlood|TestNoDescriptorIsInherited|TestEnvironmentInside|TestOrdinaryWork|TestWideningIsAsked|TestProtectedIsEnforcedInAnOrdinaryProject|TestQuarantineIsReported|TestRefusalsAreReported|TestTerminal)$' \
+suite acceptance '^(TestGitStatusRunsUnasked|TestWritingAsks|TestWithoutATerminalItIsDenied|TestExitStatuses|TestForbiddenActs|TestWorkloads|TestKilledDaemonLeavesNothing|TestLogVerifyNamesAChangedRecord|TestEscapeCatalogue|TestEscapeCatalogueByLandlockAlone|TestLandlockAloneIsAcceptedByName|TestDegradedHosts|TestNoLitter|TestLimits|TestOutputFlood|TestNoDescriptorIsInherited|TestEnvironmentInside|TestOrdinaryWork|TestWideningIsAsked|TestProtectedIsEnforcedInAnOrdinaryProject|TestQuarantineIsReported|TestRefusalsAreReported|TestTerminal|TestLayeredRuns|TestLayersAskAtLanding|TestLayersHeldByChoice|TestLayersJudgeProtectedNames|TestUndoOfRuns)$' \
 	'TestWorkloads/.*/go_test'
 suite differential .
 echo "vm: $passed passed, $failed failed"

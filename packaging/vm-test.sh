@@ -63,7 +63,7 @@ if [ "$arch" != "$host" ]; then
 	CC=$(packaging/sysroot.sh "$arch" "$sysroot")
 	export CC CGO_CFLAGS="-O2 -I$sysroot/usr/include" CGO_LDFLAGS="-L$(dirname "$(find "$sysroot" -name libseccomp.so)")"
 fi
-for suite in ${VM_SUITES:-acceptance sandbox differential landlock seccomp bwrap}; do
+for suite in ${VM_SUITES:-acceptance sandbox differential landlock seccomp bwrap layer}; do
 	[ "$suite" = none ] && continue
 	mkdir -p "$vm/suites/$suite"
 	CGO_ENABLED=1 GOARCH=$arch $GO test -c -trimpath -o "$vm/suites/$suite/" "./$suite"
