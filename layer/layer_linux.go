@@ -99,24 +99,6 @@ func (l *Layer) create(root int, between below) (err error) {
 	return l.save()
 }
 
-// now returns a time of the root's file system that no earlier change there has. A file is changed twice: since Linux
-// 6.13 a time that somebody has read is not given to a later change.
-func now(root int) (int64, error) {
-	fd, err := unix.Openat(root, ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return 0, fmt.Errorf("read its clock: %w", err)
-	}
-	defer unix.Close(fd)
-	if _, err := fstat(fd); err != nil {
-		return 0, err
-	}
-	if err := unix.Fchmod(fd, 0o400); err != nil {
-		return 0, err
-	}
-	s, err := fstat(fd)
-	return s.CTime, err
-}
-
 // Untouched reports whether the command changed nothing: the upper directory is empty, and equal to the root. held are
 // as for New.
 func (l *Layer) Untouched(root *os.File, held ...*Layer) bool {

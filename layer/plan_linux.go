@@ -2,11 +2,14 @@ package layer
 
 import (
 	"bufio"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -117,4 +120,28 @@ func foreign(root int, mapped func(uid, gid uint32) bool) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// maxTick bounds the wait for a later time of a file system.
+const maxTick = 3 * time.Second
+
+// now returns a time of the root's file system that no earlier change there has: a file is changed until it gets a later
+// time than at first. Since Linux 6.13 a time that somebody has read is not given to a later change; before, changes
+// within one tick of the clock, 1 to 10 ms, have the same one.
+func now(root int) (int64, error) {
+	fd, err := unix.Openat(root, ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return 0, fmt.Errorf("read its clock: %w", err)
+	}
+	defer unix.Close(fd)
+	first, err := fstat(fd)
+	for begin, later := time.Now(), first; err == nil && time.Since(begin) < maxTick; time.Sleep(time.Millisecond) {
+		if err = unix.Fchmod(fd, 0o400); err == nil {
+			later, err = fstat(fd)
+		}
+		if later.CTime > first.CTime {
+			return later.CTime, err
+		}
+	}
+	return 0, cmp.Or(err, errors.New("its clock stands still"))
 }

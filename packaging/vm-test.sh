@@ -90,8 +90,8 @@ mkdir -p "$vm/etc/systemd/system/multi-user.target.wants"
 ln -sf ../vm-test.service "$vm/etc/systemd/system/multi-user.target.wants/vm-test.service"
 image=$cache/vm.img
 rm -f "$image"
-truncate -s 6G "$image"
-/sbin/mke2fs -q -t ext4 -d "$vm" "$image"
+truncate -s 12G "$image"
+/sbin/mke2fs -q -t ext4 -N 3000000 -d "$vm" "$image"
 
 # A /dev/kvm without the processor's help fails in the middle of the boot.
 accel=tcg,thread=multi

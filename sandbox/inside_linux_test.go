@@ -51,7 +51,8 @@ try 'mount -o remount,rw /usr'; try 'touch new && echo written'
 // bubblewrap covers places of /proc that are read-only without that, as all of /proc is, and gives the
 // root its mode in another way.
 var different = map[string]string{
-	"mount:/proc/bus": "", "mount:/proc/irq": "", "mount:/": "ro,nosuid,nodev,relatime tmpfs rw,mode=755",
+	"mount:/proc/bus": "", "mount:/proc/irq": "", "mount:/proc/sysrq-trigger": "",
+	"mount:/": "ro,nosuid,nodev,relatime tmpfs rw,mode=755",
 }
 
 // differentForUsers are those for an ordinary user besides, by how they begin: devices are on read-only
