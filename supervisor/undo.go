@@ -3,7 +3,6 @@ package supervisor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -71,26 +70,14 @@ func (s *Supervisor) Changes(sess *Session, of string) []Change {
 		}
 		c := Change{
 			ID: r.ID, Session: r.Session, Time: r.Time, Op: string(r.Op), Undoes: r.Undoes, UndoneBy: r.UndoneBy,
-			Guarded: r.Guarded, Note: r.Note, Project: r.Project, Exec: r.Exec,
+			Guarded: r.Guarded, Note: r.Note, Project: r.Project, Exec: r.Exec, What: r.What,
 		}
-		c.What = whatOf(r.Steps)
 		list = append(list, c)
 	}
 	if of == "" && sess != nil && sess.Kind == KindCLI {
 		list = append(list, s.quarantinedIn(sess.Root, restored(list))...)
 	}
 	slices.SortStableFunc(list, func(a, b Change) int { return b.Time.Compare(a.Time) })
-	return list
-}
-
-// whatOf describes the first steps of a change.
-func whatOf(steps []files.Step) (list []string) {
-	for i, step := range steps {
-		if i == maxWhat {
-			return append(list, fmt.Sprintf("and %d more", len(steps)-i))
-		}
-		list = append(list, step.String())
-	}
 	return list
 }
 
@@ -104,9 +91,6 @@ func restored(list []Change) map[string]string {
 	}
 	return by
 }
-
-// maxWhat bounds how many steps of a change are listed.
-const maxWhat = 100
 
 // mayUndo reports whether sess may undo a change: a program its own ones, a person at a terminal those
 // of the project. The session's right to write is judged besides.

@@ -160,10 +160,7 @@ func trashName(step files.Step) string {
 	if step.Kind == files.RenameStep {
 		name = path.Base(step.To)
 	}
-	if len(name) > 200 {
-		name = strings.ToValidUTF8(name[:200], "") // not within a character: the record is JSON
-	}
-	return name
+	return strings.ToValidUTF8(name[:min(len(name), 200)], "") // the record is JSON
 }
 
 // copyTo copies at most limit bytes, and one more to notice that there are more.

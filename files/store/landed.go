@@ -120,8 +120,9 @@ func (s *Store) wroteLater(r Record, step int) bool {
 
 // hasLater reports whether a change that was not undone has a version of another program that is nowhere else.
 func (s *Store) hasLater(r Record) bool {
+	r, err := s.whole(r)
 	for i := range r.Contents {
-		if r.State == Made && s.wroteLater(r, i) {
+		if err == nil && r.State == Made && s.wroteLater(r, i) {
 			return true
 		}
 	}
@@ -193,6 +194,6 @@ func (s *Store) made(r Record) error {
 	if err := errors.Join(durable.SyncDir(filepath.Join(s.dir, "undo")), s.write(r)); err != nil {
 		return errors.Join(err, s.erase(r.ID))
 	}
-	s.records[r.ID] = r
+	s.records[r.ID] = r.head()
 	return nil
 }

@@ -47,13 +47,37 @@ type Record struct {
 	// Note is for people: why something was quarantined, for instance.
 	Note string `json:"note,omitempty"`
 
-	State State        `json:"state"`
+	State State `json:"state"`
+	// Bytes is the size of the contents and of the extended attributes.
+	Bytes int64 `json:"bytes"`
+	// What describes the first steps.
+	What []string `json:"what,omitempty"`
+	// Steps are in memory only while the change is pending; [Store.Kept] reads those of others.
 	Steps []files.Step `json:"steps"`
 	// Contents are file names below the store, by step; "" where a step loses
 	// none.
 	Contents []string `json:"contents"`
-	// Bytes is the size of the contents and of the extended attributes.
-	Bytes int64 `json:"bytes"`
+}
+
+// maxWhat bounds how many steps of a change are described.
+const maxWhat = 100
+
+func what(steps []files.Step) (list []string) {
+	for i, step := range steps {
+		if i == maxWhat {
+			return append(list, fmt.Sprintf("and %d more", len(steps)-i))
+		}
+		list = append(list, step.String())
+	}
+	return list
+}
+
+// head returns the part of a record that stays in memory.
+func (r Record) head() Record {
+	if r.State != Pending && r.Steps != nil {
+		r.What, r.Steps, r.Contents = what(r.Steps), nil, nil
+	}
+	return r
 }
 
 // ErrNotFound is a change that the store does not have, or no more.
@@ -71,6 +95,7 @@ func (s *Store) recordFile(id string) string { return filepath.Join(s.dir, "undo
 
 // write puts a record on disk, whole or not at all.
 func (s *Store) write(r Record) error {
+	r.What = what(r.Steps)
 	data, err := json.MarshalIndent(file{version, r}, "", " ")
 	if err != nil {
 		return fmt.Errorf("keep record %q: %w", r.ID, err)
@@ -98,6 +123,41 @@ func (s *Store) read(id string) (Record, error) {
 		return Record{}, fmt.Errorf("undo %q: its record is not one of this version", id)
 	}
 	return f.Record, nil
+}
+
+// readHead gets the part of a record that stays in memory, from the part of its file before the steps.
+func (s *Store) readHead(id string) (Record, error) {
+	f, err := os.Open(s.recordFile(id))
+	if err != nil {
+		return s.read(id)
+	}
+	defer f.Close()
+	dec, head := json.NewDecoder(f), map[string]json.RawMessage{}
+	var before json.Token
+	for _, err = dec.Token(); err == nil && dec.More() && before != "steps"; {
+		var value json.RawMessage
+		if before, err = dec.Token(); err == nil && before != "steps" {
+			name, _ := before.(string)
+			err = dec.Decode(&value)
+			head[name] = value
+		}
+	}
+	var got file
+	data, merr := json.Marshal(head)
+	if errors.Join(err, merr) != nil || json.Unmarshal(data, &got) != nil || got.Version != version || got.ID != id ||
+		got.State == Pending || got.What == nil {
+		r, err := s.read(id)
+		return r.head(), err
+	}
+	return got.Record, nil
+}
+
+// whole returns a record with its steps.
+func (s *Store) whole(r Record) (Record, error) {
+	if r.State == Pending || r.Steps != nil {
+		return r, nil
+	}
+	return s.read(r.ID)
 }
 
 // validID keeps an id from being a path.

@@ -95,7 +95,7 @@ func (s *Store) load(id string) error {
 	if err := validID(id); err != nil {
 		return err
 	}
-	r, err := s.read(id)
+	r, err := s.readHead(id)
 	if errors.Is(err, ErrNotFound) {
 		return s.erase(id)
 	}
@@ -224,13 +224,24 @@ func (s *Store) conclude(r Record, made int) error {
 	}
 	all := len(r.Steps)
 	r.State, r.Steps, r.Contents = Made, r.Steps[:made], r.Contents[:made]
-	err := s.write(r)
-	s.records[r.ID] = r
+	err := s.remember(r)
 	whole := made == all
 	if undone, ok := s.records[r.Undoes]; ok && r.Undoes != "" && whole {
+		undone, rerr := s.whole(undone)
+		if rerr != nil {
+			return errors.Join(err, rerr)
+		}
 		undone.State, undone.UndoneBy = Undone, r.ID
-		err = errors.Join(err, s.write(undone))
-		s.records[undone.ID] = undone
+		err = errors.Join(err, s.remember(undone))
+	}
+	return err
+}
+
+// remember writes a settled record. Where that fails, its steps stay in memory. mu is held.
+func (s *Store) remember(r Record) error {
+	err := s.write(r)
+	if s.records[r.ID] = r; err == nil {
+		s.records[r.ID] = r.head()
 	}
 	return err
 }
@@ -334,6 +345,9 @@ func (s *Store) Kept(id string) (*Kept, error) {
 			"undo %q: it is not known yet whether it was made; try again when the daemon has looked",
 			id,
 		)
+	}
+	if r, err = s.whole(r); err != nil {
+		return nil, err
 	}
 	k := &Kept{store: s, record: r}
 	return k, k.reread()

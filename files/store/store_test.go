@@ -70,8 +70,17 @@ func TestKeepAndReopen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	s := open(t, dir, Options{})
 	keep(t, s, "one", "old content", overwrite("/p/a", "old content"))
+	keep(t, s, "bytes", "gone", remove("/p/\xff\xfe", "gone"))
 	keep(t, s, "two", "gone", remove("/p/notes.txt", "gone"))
 	for range 2 { // before and after a restart
+		if r, err := s.Get("bytes"); err != nil || len(r.Steps) > 0 || len(r.What) != 1 {
+			t.Errorf("steps of a settled change stay in memory, or it is not described: %+v, %v", r, err)
+		}
+		b, err := s.Kept("bytes")
+		must(t, err)
+		if lost, err := b.Content(0); err != nil || b.Steps()[0].Path != "/p/\xff\xfe" || lost.Close() != nil {
+			t.Errorf("a name that is not UTF-8: %+v, %v", b.Steps(), err)
+		}
 		k, err := s.Kept("one")
 		must(t, err)
 		f, err := k.Content(0)
@@ -82,7 +91,7 @@ func TestKeepAndReopen(t *testing.T) {
 		if string(data[:n]) != "old content" || !k.HasContent(0) || k.Steps()[0].Path != "/p/a" {
 			t.Errorf("got %q, %+v", data[:n], k.Steps())
 		}
-		if l := s.List("s"); len(l) != 2 || l[0].ID != "two" {
+		if l := s.List("s"); len(l) != 3 || l[0].ID != "two" {
 			t.Errorf("list: %+v", l)
 		}
 		s = open(t, dir, Options{})
@@ -159,6 +168,9 @@ func TestFinish(t *testing.T) {
 			must(t, change.Finish(c.err))
 			for range 2 {
 				r, err := s.Get("x")
+				if err == nil {
+					r, err = s.whole(r)
+				}
 				if (err != nil) != (c.state == "") || r.State != c.state || len(r.Steps) != c.steps {
 					t.Errorf("got %+v, %v", r, err)
 				}
@@ -227,7 +239,7 @@ func TestSettle(t *testing.T) {
 			if err != nil || r.State != Pending {
 				t.Errorf("after a refusal: %+v, %v", r, err)
 			}
-		case err != nil || r.State != Made || len(r.Steps) != made:
+		case err != nil || r.State != Made || len(r.What) != made:
 			t.Errorf("%d: got %+v, %v", made, r, err)
 		}
 	}
