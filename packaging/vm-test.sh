@@ -98,7 +98,7 @@ accel=tcg,thread=multi
 if [ "$arch" = "$host" ] && [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo; then accel=kvm; fi
 log=$cache/vm.log
 rm -f "$log"
-timeout "${VM_TIMEOUT:-7200}" "${machine[@]}" -accel "$accel" -m 2048 -smp ${VM_CPUS:-2} -cpu max -display none -monitor none -no-reboot \
+timeout "${VM_TIMEOUT:-7200}" "${machine[@]}" -accel "$accel" -m 4096 -smp ${VM_CPUS:-2} -cpu max -display none -monitor none -no-reboot \
 	-kernel "$vm"/boot/vmlinuz-* -initrd "$vm"/boot/initrd.img-* \
 	-append "root=/dev/vda rw console=$console quiet rcupdate.rcu_cpu_stall_suppress=1 nowatchdog mitigations=off systemd.unified_cgroup_hierarchy=1 systemd.show_status=false" \
 	-drive "file=$image,format=raw,if=virtio,cache=unsafe" -serial "file:$log" < /dev/null 2> "$cache/vm-qemu.log" || true
