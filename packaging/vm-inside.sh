@@ -58,6 +58,18 @@ check "the log holds" alice 'sbx log verify'
 cp /root/config.toml /etc/sandboxd/config.toml
 check "a reload" systemctl reload sandboxd
 check "what each protection forbids is attempted" alice 'sbx doctor'
+# An overlay has no lower directory that folds case: such a project's runs are direct, and say so.
+truncate -s 64M /root/fold.img
+mke2fs -q -t ext4 -O casefold -E encoding=utf8 /root/fold.img
+mkdir -p /mnt/fold
+mount -o loop /root/fold.img /mnt/fold
+mkdir /mnt/fold/project
+chattr +F /mnt/fold/project
+chown alice: /mnt/fold/project
+check "a project that folds case is written directly" says '"kind":"direct"' \
+	"cd /mnt/fold/project && git init -q . && echo a > File && sbx trust --contained && sbx run --json -c 'echo b >> fILE'"
+check "and undone" says '^a$' "cd /mnt/fold/project && cat file && sbx undo --last && cat FILE"
+umount /mnt/fold
 [ "$failed" = 0 ] || journalctl --no-pager -n 30 _UID=1000 | tail -n 30
 
 # The live suites, with the programs as they are installed: what the tests have
