@@ -131,7 +131,7 @@ func (m *mover) lease(dir int, name string, tree []Node) (reason string) {
 // errLeased is the conflict of a move with a program that wants to write to a file that the move displaced.
 var errLeased = &ConflictError{[]Note{{".", "another program opened a changed file for writing during the landing"}}}
 
-// leased tells whether there was such a program. It may wait still.
+// leased reports whether there was such a program. It may wait still.
 func (m *mover) leased() bool {
 	return slices.ContainsFunc(m.leases, func(fd int) bool {
 		kind, err := unix.FcntlInt(uintptr(fd), unix.F_GETLEASE, 0)

@@ -121,7 +121,7 @@ func appended(root string, _ int) bool { return holds(root+"/dir/file", "other")
 
 // appenders write to the file that the landing changes.
 func appenders() []writer {
-	const tail = 20 // system calls of a landing after its last look at the leases
+	const tail = 20 // system calls of a landing after it asked for the leases the last time
 	var waited bool // for a lease of the landing
 	written := make(chan error, 1)
 	later := func(name string, keep *os.File) (waits bool) {

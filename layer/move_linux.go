@@ -241,9 +241,9 @@ func (m *mover) finish(at []bool) error {
 	return m.l.save()
 }
 
-// back undoes the part of a move that is done, after the error because of which it ends. Where the error is a writer's
-// to a displaced file, and the file can't go back as that writer did not wait for the lease and has the landed one open,
-// back carries the move out after all.
+// back undoes the part of a move that is done, after the error because of which it ends. Where the error is errLeased,
+// and a file can't go back as the writer did not wait for the lease and has written to the landed file, back carries the
+// move out after all.
 func (m *mover) back(cause error) error {
 	m.backward = true
 	stuck, err := m.swapAll(m.l.state.At)

@@ -125,9 +125,9 @@ func foreign(root int, mapped func(uid, gid uint32) bool) (string, error) {
 // maxTick bounds the wait for a later time of a file system.
 const maxTick = 3 * time.Second
 
-// now returns a time of the root's file system that no earlier change there has: a file is changed until it gets a later
-// time than at first. Since Linux 6.13 a time that somebody has read is not given to a later change; before, changes
-// within one tick of the clock, 1 to 10 ms, have the same one.
+// now returns a time of the root's file system that no earlier change there has: it changes a file until that gets a
+// later time than at first. Since Linux 6.13 a time that somebody has read is not given to a later change; before,
+// changes within one tick of the clock, 1 to 10 ms, have the same one.
 func now(root int) (int64, error) {
 	fd, err := unix.Openat(root, ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -143,5 +143,5 @@ func now(root int) (int64, error) {
 			return later.CTime, err
 		}
 	}
-	return 0, cmp.Or(err, errors.New("its clock stands still"))
+	return 0, cmp.Or(err, errors.New("its clock does not advance"))
 }
