@@ -242,7 +242,7 @@ func (m *mover) finish(at []bool) error {
 }
 
 // back undoes the part of a move that is done, after the error because of which it ends. Where the error is errLeased,
-// and a file can't go back as the writer did not wait for the lease and has written to the landed file, back carries the
+// and a file can't go back as the writer did not wait for the lease and has written to the landed one, back carries the
 // move out after all.
 func (m *mover) back(cause error) error {
 	m.backward = true
