@@ -89,6 +89,7 @@ var mutations = []mutation{
 		"if err := dressOpened(int(upper.Fd()), s, State{Kind: Dir}); err != nil {", "if err := error(nil); s.Kind != Dir {"},
 	{11, "layer", "TestAttributes", "layer/node_linux.go", "if marks {", `if marks && name == "?" {`},
 	{11, "layer", "TestLandsAsDirect", "layer/check_linux.go", "want.MTime = d.New.MTime", "want.MTime = now.MTime"},
+	{11, "layer", "TestReason", "layer/plan_linux.go", "err == unix.ENOTSUP {", "err == unix.EPERM {"},
 	{12, "layer", "TestRefreshedIndex", "layer/index_linux.go",
 		"if err != nil || !changed {", "if err != nil || changed {"},
 	{13, "layer", "TestHardLinks", "layer/take_linux.go", "replaced[op.Old[0].Inode] < op.Old[0].Links", "false"},

@@ -74,6 +74,10 @@ func reasonOf(root *os.File, dir string, mapped func(uid, gid uint32) bool) (str
 	if err := unix.Renameat2(layers, absent, int(root.Fd()), absent, unix.RENAME_NOREPLACE); err == unix.EXDEV {
 		return "it is on another mount than the place of its layers, " + at, nil
 	}
+	// Without them the overlay marks no directory as one that it copied, and each changed one would land as a new one.
+	if _, err := unix.Getxattr(procPath(layers), "user.overlay.origin", nil); err == unix.ENOTSUP {
+		return "its file system has no extended attributes (tmpfs has them since Linux 6.6)", nil
+	}
 	return foreign(int(root.Fd()), mapped)
 }
 

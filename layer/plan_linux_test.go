@@ -21,6 +21,14 @@ func (p place) print(dir string) error {
 	if err := unix.Mount("tmpfs", "project/sub/mounted", "tmpfs", 0, ""); err != nil {
 		return err
 	}
+	if err := unix.Mount("ramfs", "ram", "ramfs", 0, ""); err != nil { // as tmpfs before Linux 6.6
+		return err
+	}
+	for _, name := range []string{"ram/plain", "ram/state"} {
+		if err := os.Mkdir(name, 0o755); err != nil {
+			return err
+		}
+	}
 	err := unix.Mount("overlay", "merged", "overlay", 0, "userxattr,lowerdir=lower,upperdir=upper,workdir=work")
 	if err != nil {
 		return err
@@ -38,7 +46,7 @@ func (p place) print(dir string) error {
 func TestReason(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{
-		"project/sub/mounted", "project/state", "plain", "state", "lower", "upper", "work", "merged",
+		"project/sub/mounted", "project/state", "plain", "state", "lower", "upper", "work", "merged", "ram",
 	} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
@@ -53,6 +61,7 @@ func TestReason(t *testing.T) {
 		{place{"project", "project/state"}, "is inside it"},
 		{place{"plain", "project/sub/mounted"}, "another mount"},
 		{place{"merged", "state"}, "is an overlay"},
+		{place{"ram/plain", "ram/state"}, "no extended attributes"},
 	} {
 		o := order{Overlay: []string{dir}, Place: &c.place}
 		out, err := o.command().CombinedOutput()
