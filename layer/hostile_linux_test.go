@@ -194,3 +194,22 @@ func TestRedirectOfALayer(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestUnmarkedDirectoryOfALayer has a directory without the overlay's marks where the root has one with a file, as on a
+// file system that lost them: it does not land in the place of that.
+func TestUnmarkedDirectoryOfALayer(t *testing.T) {
+	b := newBench(t, disk, step{Do: "mkdir", Path: "dir", Mode: 0o755}, file("dir/kept", "kept"))
+	t.Cleanup(b.close)
+	past(t, b.root.Name())
+	var err error
+	if b.Layer, err = New(filepath.Join(b.dir, "run"), b.root); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(b.Upper()+"/dir", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var conflict *ConflictError
+	if err := b.take().Land(b.root, yes); !errors.As(err, &conflict) || !exists(b.at("dir/kept")) {
+		t.Errorf("got %v, and %v", err, b.snapshot())
+	}
+}

@@ -90,6 +90,8 @@ var mutations = []mutation{
 	{11, "layer", "TestAttributes", "layer/node_linux.go", "if marks {", `if marks && name == "?" {`},
 	{11, "layer", "TestLandsAsDirect", "layer/check_linux.go", "want.MTime = d.New.MTime", "want.MTime = now.MTime"},
 	{11, "layer", "TestReason", "layer/plan_linux.go", "err == unix.ENOTSUP {", "err == unix.EPERM {"},
+	{11, "layer", "TestUnmarkedDirectoryOfALayer", "layer/take_linux.go",
+		"case now.Kind == Dir && !opaque && was.Kind == Dir:", "case now.Kind == Dir && !opaque && was.Kind == Special:"},
 	{12, "layer", "TestRefreshedIndex", "layer/index_linux.go",
 		"if err != nil || !changed {", "if err != nil || changed {"},
 	{13, "layer", "TestHardLinks", "layer/take_linux.go", "replaced[op.Old[0].Inode] < op.Old[0].Links", "false"},

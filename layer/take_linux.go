@@ -161,11 +161,14 @@ func (t *taker) entry(at Name, name string, low, up int, parent State, depth int
 		return nil
 	}
 	_, origin := overlay[overlayPrefix+"origin"]
-	if now.Kind == Dir && origin && string(overlay[overlayPrefix+"opaque"]) != "y" {
-		if was.Kind == Dir {
-			return t.below(at, name, low, up, parent, was, now, depth)
-		}
+	opaque := string(overlay[overlayPrefix+"opaque"]) == "y"
+	switch {
+	case now.Kind == Dir && origin && !opaque && was.Kind == Dir:
+		return t.below(at, name, low, up, parent, was, now, depth)
+	case now.Kind == Dir && origin && !opaque:
 		t.conflict(at, "the directory was removed or replaced since the run began")
+	case now.Kind == Dir && !opaque && was.Kind == Dir: // it would land in the place of all that is in the root's
+		t.conflict(at, "the layer does not mark the directory as a new one")
 	}
 	if origin && was.Kind == Absent && parent.CTime >= t.set.Stamp {
 		t.conflict(at, "it, or another entry of its directory, was removed since the run began")
