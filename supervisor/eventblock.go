@@ -109,19 +109,22 @@ func (b *block) at(i int) Event {
 	return e
 }
 
-// drop forgets the first n bytes, of blocks that are nothing but output.
-func (b *blocks) drop(n int64) {
+// drop forgets the first n bytes, of blocks that are nothing but output, and returns the room of one of them for use
+// again; nil: none was dropped whole.
+func (b *blocks) drop(n int64) (room []byte) {
 	b.bytes -= n
 	b.dropped += n
 	for len(b.list) > 0 {
 		size := int64(len(b.list[0].data) + len(b.list[0].event.Data))
 		if size > b.dropped {
-			return
+			return room
 		}
 		b.dropped -= size
+		room = b.list[0].event.Data[:0]
 		b.list[0] = block{}
 		b.list = b.list[1:]
 	}
+	return room
 }
 
 // all are the events, the first one without its dropped part.

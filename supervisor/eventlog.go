@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"sync"
@@ -22,6 +23,7 @@ type eventLog struct {
 	bytes  int64  // of output in events
 	tail   blocks // output after the head, newest last
 	cut    int64  // bytes dropped from tail
+	room   []byte // of what was dropped, for the next output
 	closed bool
 	read   uint64        // number of the newest event that somebody has read
 	wake   chan struct{} // closed at the next change; nil: nobody waits
@@ -48,8 +50,7 @@ func (l *eventLog) addBefore(e Event) {
 }
 
 // add appends e, numbers it and wakes the readers. Output that nobody has read yet
-// becomes part of the event before, if that is of the same kind. Data is the
-// log's from now on.
+// becomes part of the event before, if that is of the same kind. The log has a copy of Data.
 func (l *eventLog) add(e Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,6 +58,7 @@ func (l *eventLog) add(e Event) {
 		return
 	}
 	e.Time = time.Now()
+	e.Data = l.copyOf(e.Data)
 	if n := int64(len(e.Data)); n > 0 && l.limit > 0 {
 		if room := l.head() - l.bytes; room < n {
 			if room > 0 && l.tail.count() == 0 {
@@ -70,6 +72,16 @@ func (l *eventLog) add(e Event) {
 		}
 	}
 	l.append(e)
+}
+
+// copyOf copies output: it is kept for minutes, so in no more room than it needs, if need be that of a dropped piece,
+// which no reader has seen. A flood of output then makes no garbage. mu is held.
+func (l *eventLog) copyOf(data []byte) []byte {
+	if room := l.room; len(data) <= cap(room) && cap(room) <= 2*len(data) {
+		l.room = nil
+		return append(room, data...)
+	}
+	return bytes.Clone(data)
 }
 
 // head is how many bytes of output are delivered as they come.
@@ -91,7 +103,9 @@ func (l *eventLog) hold(e Event) {
 	l.bytes = max(l.bytes, l.head())
 	l.tail.add(e, true)
 	if over := l.tail.bytes - l.limit/2; over > 0 {
-		l.tail.drop(over)
+		if room := l.tail.drop(over); room != nil {
+			l.room = room
+		}
 		l.cut += over
 	}
 }

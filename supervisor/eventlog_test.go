@@ -220,3 +220,15 @@ func TestEventLogTellsWithTheNext(t *testing.T) {
 		}
 	})
 }
+
+// A flood of output, of which the middle is cut, is kept in the room of what was cut.
+func TestEventLogFloodAllocatesNothing(t *testing.T) {
+	l, chunk := newEventLog(1<<20), make([]byte, 32<<10)
+	flood := func() { l.add(Event{Kind: EventStdout, Data: chunk}) }
+	for range 100 {
+		flood()
+	}
+	if n := testing.AllocsPerRun(1000, flood); n > 0 {
+		t.Errorf("%v allocations for each piece of output", n)
+	}
+}

@@ -355,8 +355,8 @@ func (st *streams) copy(s source) {
 				return false
 			case err == unix.EINTR:
 				return true
-			case n > 0: // it is kept for minutes, so in no more room than it needs
-				st.to(Event{Kind: s.kind, Data: bytes.Clone(buf[:n])})
+			case n > 0:
+				st.to(Event{Kind: s.kind, Data: buf[:n]})
 			default:
 				more = false
 			}
