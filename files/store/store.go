@@ -44,7 +44,8 @@ type Store struct {
 
 // Open opens the store in a folder, which it makes if need be. The folder must
 // be the caller's own, and closed to everybody else. Records that are damaged
-// are left where they are, and named in the warnings.
+// are left where they are, and named in the warnings; damage in the steps is an
+// error of Kept.
 func Open(dir string, opts Options) (s *Store, warnings []error, err error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
