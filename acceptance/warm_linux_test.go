@@ -32,8 +32,13 @@ func (a *actor) warmRun(line string) warmRun {
 // prepare the next one.
 func (a *actor) warmUp() {
 	a.t.Helper()
+	a.warmUpWith("true")
+}
+
+func (a *actor) warmUpWith(line string) {
+	a.t.Helper()
 	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if a.warmRun("true").Warm {
+		if a.warmRun(line).Warm {
 			time.Sleep(300 * time.Millisecond)
 			return
 		}
@@ -107,6 +112,79 @@ func TestWarmIsNeverWeaker(t *testing.T) {
 			})
 		})
 	}
+}
+
+// R-LY-01, R-LY-10: a layered run in a sandbox that waited sees the project as it is at its start, and what it writes
+// lands. Where the project's own directory has other metadata, the run gets a new sandbox.
+func TestWarmLayersShowTheProject(t *testing.T) {
+	const hide = "printf '[sandbox]\nhidden = [\"secret\"]\n' > .sandboxd.toml; "
+	const hideKey = "printf '[sandbox]\nhidden = [\"sub/key\"]\n' > .sandboxd.toml; "
+	for _, c := range []struct {
+		name, setup, change, line, want string
+		cold                            bool
+	}{
+		{name: "a file is replaced", setup: "echo OLD > f", change: "echo NEW > n; mv n f", line: "cat f", want: "NEW\n"},
+		{name: "a file is written to", setup: "echo OLD > f", change: "echo NEW > f", line: "cat f", want: "NEW\n"},
+		{name: "a folder is replaced", setup: "mkdir d; echo OLD > d/f",
+			change: "mv d was; mkdir d; echo NEW > d/f; rm -r was", line: "cat d/f; ls d", want: "NEW\nf\n"},
+		{name: "a file is gone", setup: "touch f", change: "rm f", line: "ls f || echo NO", want: "NO\n"},
+		{name: "a file is there", change: "echo NEW > f", line: "cat f; ls", want: "NEW\nREADME\nf\n"},
+		{name: "the time changes", change: "touch -d @1000000000 .", line: "stat -c %Y .", want: "1000000000\n"},
+		{name: "the mode changes", change: "chmod 711 .", line: "stat -c %a .", want: "711\n", cold: true},
+		{name: "an attribute changes", change: "setfattr -n user.x -v NEW .",
+			line: "getfattr --only-values -n user.x .; echo", want: "NEW\n", cold: true},
+		{name: "a secret is replaced", setup: hide + "echo OLD > secret", change: "echo SECRET > new; mv new secret",
+			line: "cat secret || echo NO", want: "NO\n", cold: true},
+		{name: "the folder of a secret is replaced", setup: hideKey + "mkdir sub; echo OLD > sub/key",
+			change: "mv sub was; mkdir sub; echo SECRET > sub/key; echo NEW > sub/f; rm -r was",
+			line:   "cat sub/key || cat sub/f", want: "NEW\n", cold: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			eachUser(t, func(t *testing.T, a *actor) {
+				a.sh("true; " + c.setup)
+				a.layered()
+				a.sbx("trust", "--contained")
+				if !strings.Contains(c.setup, "sub/key") {
+					a.warmUpWith("sh -c 'exit 0'")
+				}
+				a.sh(c.change)
+				got := a.warmRun(c.line + "; echo landed > made")
+				if got.Stdout != c.want || got.Warm == c.cold || got.Status != 0 {
+					t.Errorf("%+v, want %q, in a sandbox that waited: %t", got, c.want, !c.cold)
+				}
+				if text := a.sh("cat made"); text != "landed\n" {
+					t.Errorf("it landed %q", text)
+				}
+			})
+		})
+	}
+}
+
+// R-OP-03: the layers of sandboxes that wait are deleted with those, and by the next daemon.
+func TestWarmLayersAreDeleted(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		for _, kill := range []bool{false, true} {
+			a.layered()
+			a.sbx("trust", "--contained")
+			a.warmUpWith("sh -c 'exit 0'")
+			spares := func() string { return a.sh("ls " + a.stateDir() + "/layers | grep spare || true") }
+			if spares() == "" {
+				t.Fatal("no sandbox waits with a layer")
+			}
+			if kill {
+				a.daemon.Process.Kill()
+				a.daemon.Wait()
+				a.daemon = nil
+				a.layered()
+				a.run("true") // after the remains of the earlier daemon
+			} else {
+				a.stop()
+			}
+			if left := spares(); left != "" {
+				t.Errorf("killed %t: %s is left", kill, left)
+			}
+		}
+	})
 }
 
 // R-OP-03: sandboxes that wait end with the daemon, however that ends.

@@ -214,7 +214,7 @@ func prune(dir int, rel Name, left, dirs map[Name]bool) error {
 		default:
 			restore, err := loosen(dir, ".", 0o700)
 			if err == nil {
-				err = remove(procPath(dir) + "/" + name)
+				err = Remove(procPath(dir) + "/" + name)
 				restore()
 			}
 			if err != nil {

@@ -10,6 +10,8 @@
 //	err = l.Undo(root)              // the displaced objects are back
 //	err = l.Drop()                  // neither landing nor undo is possible any longer
 //
+// [NewSpare] and [Adopt] make the layer of a mount that was made before its command was known.
+//
 // Promise: an inode that the command could write never becomes an inode of the root. A landing changes nothing where a
 // path of the change set or an entry below it changed since the run began, where another directory is above it, or
 // where another program has it open for writing. Landing and undo survive a death at every step: [Layer.Recover]
@@ -42,5 +44,6 @@
 // lease. Nothing here lands a layer that is still written to, so that a run lands once: the processes that it leaves
 // end before Take, and no job has a layer. Layers on held ones (see [New]) must land after those. A program that found
 // a file before a landing and opens it after that writes to the displaced object: [Layer.Late] names such files, and
-// the undo store restores their later content.
+// the undo store restores their later content. The mount is "volatile": what a command has passed to fsync(2) is on the
+// disk only after Take, so that a power cut during a run may take the latest of it.
 package layer

@@ -48,7 +48,8 @@ type state struct {
 // syncfs is syncfs(2). The kernel passes it to no file system in user space, so tests of power cuts have their own.
 var syncfs = unix.Syncfs
 
-func (l *Layer) slots() string { return filepath.Join(l.dir, "slots") }
+func (l *Layer) slots() string     { return filepath.Join(l.dir, "slots") }
+func (l *Layer) stateFile() string { return filepath.Join(l.dir, "state.json") }
 
 // Upper and Work are the directories for the overlay mount: upperdir and workdir, with userxattr, redirect_dir=off and
 // metacopy=off.
@@ -59,45 +60,6 @@ func (l *Layer) Work() string { return filepath.Join(l.dir, "work") }
 
 // Set returns the change set; nil before [Layer.Take].
 func (l *Layer) Set() *Set { return l.set }
-
-// New makes a layer above root in the directory dir, which must not exist, and above held layers of the root, the
-// lowest first, whose upper directories the mount has between. Call it just before the mount: a later change of the
-// root by somebody else is a conflict. It fails where the root's file system has no unnamed files (open(2), O_TMPFILE).
-func New(dir string, root *os.File, held ...*Layer) (*Layer, error) {
-	l := &Layer{dir: dir}
-	if err := l.create(int(root.Fd()), viewsOf(held)); err != nil {
-		return nil, fmt.Errorf("new layer %q over %q: %w", dir, root.Name(), err)
-	}
-	return l, nil
-}
-
-func (l *Layer) create(root int, between below) (err error) {
-	for _, name := range []string{l.dir, l.slots(), l.Upper(), l.Work()} {
-		if err := os.Mkdir(name, 0o700); err != nil {
-			return err
-		}
-		if err := unix.Removexattr(name, "system.posix_acl_default"); err != nil &&
-			err != unix.ENODATA && err != unix.ENOTSUP {
-			return err
-		}
-	}
-	s, err := between.state(root, ".", ".")
-	if err != nil {
-		return err
-	}
-	upper, err := os.Open(l.Upper())
-	if err != nil {
-		return err
-	}
-	defer upper.Close()
-	if err := dressOpened(int(upper.Fd()), s, State{Kind: Dir}); err != nil {
-		return err
-	}
-	if l.state.Stamp, err = now(root); err != nil {
-		return err
-	}
-	return l.save()
-}
 
 // Untouched reports whether the command changed nothing: the upper directory is empty, and equal to the root. held are
 // as for New.
@@ -130,7 +92,7 @@ func (l *Layer) take(root *os.File, between below) error {
 	if l.state.Taken {
 		return errors.New("it was taken before")
 	}
-	if err := remove(l.slots()); err != nil { // of an attempt that was cut off
+	if err := Remove(l.slots()); err != nil { // of an attempt that was cut off
 		return err
 	}
 	if err := os.Mkdir(l.slots(), 0o700); err != nil {
@@ -172,7 +134,7 @@ func (l *Layer) take(root *os.File, between below) error {
 // Open opens a layer that New made. It fails where its files can't be read; nothing is changed.
 func Open(dir string) (*Layer, error) {
 	l := &Layer{dir: dir}
-	err := read(filepath.Join(dir, "state.json"), &l.state)
+	err := read(l.stateFile(), &l.state)
 	if err == nil && l.state.Taken {
 		l.set = &Set{}
 		err = read(filepath.Join(dir, "set.json"), l.set)
@@ -200,7 +162,7 @@ func (l *Layer) save() error {
 	if err != nil {
 		return err
 	}
-	return durable.Replace(filepath.Join(l.dir, "state.json"), data)
+	return durable.Replace(l.stateFile(), data)
 }
 
 // Status says how far a layer has come.
@@ -457,14 +419,14 @@ func (l *Layer) Content(at Name) (*os.File, error) {
 
 // Drop deletes the layer with its copies and the displaced objects. The root stays as it is.
 func (l *Layer) Drop() error {
-	if err := remove(l.dir); err != nil {
+	if err := Remove(l.dir); err != nil {
 		return fmt.Errorf("drop layer %q: %w", l.dir, err)
 	}
 	return nil
 }
 
-// remove deletes a directory, directories without the owner's rights in it included.
-func remove(dir string) error {
+// Remove deletes a directory, directories without the owner's rights in it included.
+func Remove(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}

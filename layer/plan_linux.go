@@ -78,6 +78,15 @@ func reasonOf(root *os.File, dir string, mapped func(uid, gid uint32) bool) (str
 	if _, err := unix.Getxattr(procPath(layers), "user.overlay.origin", nil); err == unix.ENOTSUP {
 		return "its file system has no extended attributes (tmpfs has them since Linux 6.6)", nil
 	}
+	// Landings make lock files of them.
+	fd, err := unix.Openat(int(root.Fd()), ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+	if err == unix.EOPNOTSUPP {
+		return "its file system has no unnamed files (open(2), O_TMPFILE)", nil
+	}
+	if err != nil {
+		return "", os.NewSyscallError("openat", err)
+	}
+	unix.Close(fd)
 	return foreign(int(root.Fd()), mapped)
 }
 
@@ -129,23 +138,27 @@ func foreign(root int, mapped func(uid, gid uint32) bool) (string, error) {
 // maxTick bounds the wait for a later time of a file system.
 const maxTick = 3 * time.Second
 
-// now returns a time of the root's file system that no earlier change there has: it changes a file until that gets a
-// later time than at first. Since Linux 6.13 a time that somebody has read is not given to a later change; before,
-// changes within one tick of the clock, 1 to 10 ms, have the same one.
-func now(root int) (int64, error) {
-	fd, err := unix.Openat(root, ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+// now returns a time of the file system of a directory of mode 0700 that no earlier change there has: it changes the
+// directory until that gets a later time than the first change did. Since Linux 6.13 a time that somebody has read is
+// not given to a later change of the same object; before, changes within one tick of the clock, 1 to 10 ms, have the
+// same one.
+func now(dir string) (int64, error) {
+	f, err := os.Open(dir)
 	if err != nil {
-		return 0, fmt.Errorf("read its clock: %w", err)
+		return 0, err
 	}
-	defer unix.Close(fd)
-	first, err := fstat(fd)
-	for begin, later := time.Now(), first; err == nil && time.Since(begin) < maxTick; time.Sleep(time.Millisecond) {
-		if err = unix.Fchmod(fd, 0o400); err == nil {
-			later, err = fstat(fd)
+	defer f.Close()
+	change := func() (State, error) {
+		if err := unix.Fchmod(int(f.Fd()), 0o700); err != nil {
+			return State{}, err
 		}
-		if later.CTime > first.CTime {
+		return fstat(int(f.Fd()))
+	}
+	first, err := change()
+	for begin, later := time.Now(), first; err == nil && time.Since(begin) < maxTick; time.Sleep(time.Millisecond) {
+		if later, err = change(); later.CTime > first.CTime {
 			return later.CTime, err
 		}
 	}
-	return 0, cmp.Or(err, errors.New("its clock does not advance"))
+	return 0, fmt.Errorf("read the clock of %q: %w", dir, cmp.Or(err, errors.New("it does not advance")))
 }

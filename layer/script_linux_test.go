@@ -139,7 +139,7 @@ func move(from, to string) error {
 	if out, err := exec.Command("cp", "-a", "-T", "--", from, to).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
-	return remove(from) // unwritable directories, too, which a rename moves
+	return Remove(from) // unwritable directories, too, which a rename moves
 }
 
 // order is the task of a child process of the test.
@@ -287,7 +287,7 @@ func newBench(t testing.TB, place string, script ...step) *bench {
 
 func (b *bench) close() {
 	b.root.Close()
-	if err := remove(b.dir); err != nil {
+	if err := Remove(b.dir); err != nil {
 		b.t.Error(err)
 	}
 }

@@ -115,6 +115,9 @@ func loadStage(path string) (*os.File, error) {
 // Report lists the protections that this host enforces, by the last probe.
 func (h *Host) Report() Report { return h.report }
 
+// Mounts returns another number after every change of the host's mounts.
+func (h *Host) Mounts() (uint64, error) { return h.pool.generation() }
+
 // Overlays reports whether a plan can have overlays here, and workers be confined to a layer.
 func (h *Host) Overlays() bool { return h.native && h.landlock > 0 }
 

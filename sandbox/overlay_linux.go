@@ -49,6 +49,9 @@ func (o Overlay) dirs() []string {
 	return append([]string{o.Upper, o.Work}, o.Above...)
 }
 
+// text is the one of its [stage.OpOverlay].
+func (o Overlay) text() string { return strings.Join(append(o.dirs(), o.Path), "\x00") }
+
 // replace has o in the place of the mount of its path, which is writable if o is.
 func (p *Plan) replace(o Overlay) error {
 	found, flag := false, uint8(0)
@@ -61,7 +64,7 @@ func (p *Plan) replace(o Overlay) error {
 	for i := range p.operations {
 		switch op := &p.operations[i]; {
 		case op.Path == o.Path && op.Kind == stage.OpBind && op.Flags&stage.OpReadOnly == flag:
-			op.Kind, op.Text, found = stage.OpOverlay, strings.Join(append(o.dirs(), o.Path), "\x00"), true
+			op.Kind, op.Text, found = stage.OpOverlay, o.text(), true
 		case op.Kind == stage.OpBind && abspath.Contains(o.Path, op.Path):
 			op.Flags |= stage.OpInner
 		}
@@ -89,4 +92,73 @@ func (p *Plan) shows(dir string) string {
 		return ""
 	}
 	return around.Path
+}
+
+// spareLayer is a layer of a sandbox that waits. nil is none.
+type spareLayer struct {
+	Spares
+	dir string
+}
+
+func (s *spareLayer) drop() {
+	if s != nil {
+		s.Drop(s.dir)
+	}
+}
+
+// sparable reports whether a sandbox can wait for the plan's next command as far as its overlay is concerned. A mount
+// further below it would have the kernel keep what it found at the directories above, which may be others when the
+// command runs.
+func (p *Plan) sparable() bool {
+	for _, o := range p.overlays {
+		deep := func(op stage.Operation) bool {
+			return op.Path != o.Path && path.Dir(op.Path) != o.Path && abspath.Contains(o.Path, op.Path)
+		}
+		if o.Spares == nil || o.Begin == nil || len(o.Above) > 0 || len(p.overlays) > 1 ||
+			slices.ContainsFunc(p.operations, deep) {
+			return false
+		}
+	}
+	return true
+}
+
+// spared returns the plan with a spare layer in the place of its own.
+func (p *Plan) spared() (*Plan, *spareLayer, error) {
+	if len(p.overlays) == 0 {
+		return p, nil, nil
+	}
+	o, waits := p.overlays[0], *p
+	o.Begin = nil
+	dir, err := o.Spares.Make()
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Upper, o.Work = path.Join(dir, path.Base(o.Upper)), path.Join(dir, path.Base(o.Work))
+	waits.overlays, waits.operations = []Overlay{o}, slices.Clone(p.operations)
+	for i := range waits.operations {
+		if op := &waits.operations[i]; op.Path == o.Path && op.Kind == stage.OpOverlay {
+			op.Text = o.text()
+		}
+	}
+	return &waits, &spareLayer{o.Spares, dir}, nil
+}
+
+// beginOverlays makes the layers of the plan's command; of that of the sandbox which waited, unless it is nil.
+func (p *Plan) beginOverlays(waited *launch) error {
+	spare := ""
+	if waited != nil && waited.spare != nil {
+		spare, waited.spare = waited.spare.dir, nil
+	}
+	for _, o := range p.overlays {
+		if o.Begin == nil {
+			continue
+		}
+		if err := o.Begin(spare); err != nil {
+			if spare != "" {
+				o.Spares.Drop(spare)
+			}
+			return fmt.Errorf("overlay of %q: %w", o.Path, err)
+		}
+	}
+	return nil
 }

@@ -102,7 +102,7 @@ grep " ` + o.Path + ` " /proc/self/mountinfo | cut -d" " -f6`
 		t.Error("the plan says that the command changes the host's directory")
 	}
 	if _, ok := h.pool.view(plan); ok {
-		t.Error("a sandbox that waits can serve an overlay")
+		t.Error("a sandbox that waits can serve an overlay whose layer has no spare ones")
 	}
 	got := carryOn(t, h, plan)
 	options := strings.Split(strings.TrimSpace(got.out), "\n")

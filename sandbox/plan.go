@@ -61,6 +61,19 @@ type Command struct {
 type Overlay struct {
 	Path, Upper, Work string
 	Above             []string
+	// Begin makes Upper and Work when the command is about to start: where spare is not "" of the spare layer there, of
+	// whose mount nothing was read. nil: they exist.
+	Begin func(spare string) error
+	// Spares makes the layers of sandboxes that wait for the next such command; nil: none waits.
+	Spares Spares
+}
+
+// Spares makes spare layers. A layer is a directory with the Upper and the Work of an [Overlay], by the same names.
+type Spares interface {
+	// Make makes a spare layer and returns its directory.
+	Make() (dir string, err error)
+	// Drop deletes a spare layer, or its rest.
+	Drop(dir string)
 }
 
 // MaxAbove bounds [Overlay.Above].
@@ -88,6 +101,7 @@ type Plan struct {
 	watched    seccomp.Policy // by which the order's filter reports calls, if it does
 	args       []string       // bwrap's; nil: Landlock alone
 	overlays   []Overlay
+	enforced   profile.Profile   // by the mounts: without the protected names of overlays
 	operations []stage.Operation // the native back end's; nil: only bwrap can make this sandbox
 	nulls      int               // descriptors of /dev/null that args name, from stage.FDFree on
 	files      []File

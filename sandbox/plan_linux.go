@@ -41,7 +41,7 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.operations = c.operations
+	p.operations, p.enforced = c.operations, c.enforced
 	p.args, p.nulls, p.holds, p.mounts, p.rules, p.made, p.tmpfs = c.args, c.nulls, c.holds, c.mounts, c.rules, c.digest,
 		c.tmpfs
 	if err := p.overlay(r); err != nil {
@@ -153,6 +153,7 @@ type compiled struct {
 	tmpfs      []string
 	landlock   [][]byte
 	filter     madeFilter
+	enforced   profile.Profile // by the mounts: without the protected names of overlays
 	gaps       []profile.Gap
 	digest     string // of all inputs of the enforcement
 
@@ -229,7 +230,7 @@ func (k *compilations) keep(key compiledKey, c *compiled) {
 }
 
 func (h *Host) compileWith(r Request, layers []profile.Profile, look *recorder) (*compiled, error) {
-	c := &compiled{tmpfs: privateOf(r.Profile)}
+	c := &compiled{tmpfs: privateOf(r.Profile), enforced: r.Profile}
 	if err := h.compileMounts(c, r, look); err != nil {
 		return nil, err
 	}
@@ -276,6 +277,7 @@ func (h *Host) compileMounts(c *compiled, r Request, look *recorder) error {
 			all[i] = all[i].WithoutProtectedNames(o.Path)
 		}
 	}
+	c.enforced = all[0]
 	version := h.Version
 	if h.native {
 		version = nativeVersion

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,9 +54,9 @@ type pool struct {
 }
 
 // view returns the view of a plan now. ok is false where no warm sandbox can
-// serve it: one without mounts, of a probe, with a program of its own or a layer of its own.
+// serve it: one without mounts, of a probe, with a program of its own, or on layers of other runs.
 func (p *pool) view(plan *Plan) (v view, ok bool) {
-	if plan.args == nil || plan.order.Probe || plan.Command.Program != nil || len(plan.overlays) > 0 ||
+	if plan.args == nil || plan.order.Probe || plan.Command.Program != nil || !plan.sparable() ||
 		len(plan.holds) == 0 || p.most == 0 {
 		return v, false
 	}
@@ -89,6 +90,9 @@ func (p *pool) now(plan *Plan) (v view, ok bool) {
 		text(f.Path)
 		text(string(f.Data))
 	}
+	for _, o := range plan.overlays {
+		text(strings.Join(append(o.Above, fmt.Sprint(o.Upper == ""), o.Path), "\x00"))
+	}
 	known := p.known.now()
 	for _, path := range plan.mounts { // the compilation decides whether each is held
 		existence, ok := known.of(path, plan.holds[path])
@@ -106,13 +110,17 @@ func (p *pool) now(plan *Plan) (v view, ok bool) {
 		text(path)
 		b = object.append(b)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	generation, err := p.mounts.Generation()
+	generation, err := p.generation()
 	if err != nil {
 		return v, false
 	}
 	return sha256.Sum256(binary.LittleEndian.AppendUint64(b, generation)), true
+}
+
+func (p *pool) generation() (uint64, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mounts.Generation()
 }
 
 // existence distinguishes a file or directory from every other that is or was at its
@@ -202,6 +210,17 @@ func (p *pool) take(v view) *launch {
 	return nil
 }
 
+// lose drops a sandbox that take returned.
+func (p *pool) lose(l *launch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		p.drop(l)
+		return
+	}
+	p.dropLater(l)
+}
+
 // spoiled reports an error of a sandbox, as opposed to one of the command.
 func spoiled(err error) bool {
 	var launch *LaunchError
@@ -282,10 +301,16 @@ func (p *pool) claim(v view) bool {
 func (h *Host) lay(plan *Plan) (*launch, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	l, err := h.launch(ctx, plan, Stdio{}, nil)
+	plan, spare, err := plan.spared()
 	if err != nil {
 		return nil, err
 	}
+	l, err := h.launch(ctx, plan, Stdio{}, nil)
+	if err != nil {
+		spare.drop()
+		return nil, err
+	}
+	l.spare = spare
 	l.status.SetReadDeadline(time.Now().Add(startTimeout))
 	m, err := readStatus(l.status)
 	if err == nil && m.Step != stage.StepWaiting {

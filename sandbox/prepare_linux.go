@@ -34,6 +34,7 @@ type launch struct {
 	place     *Place // in which it waits; nil: in none
 	early     bool   // Landlock and the filter are in force while the stage waits
 	view      view   // of one that waits
+	spare     *spareLayer
 	// watched has the filter's listener, as far as nobody serves it yet, and stage is
 	// the pid of the stage that waits.
 	watched []*os.File

@@ -44,12 +44,11 @@ func (p *Process) listen(files []*os.File, plan *Plan) {
 		return
 	}
 	p.listener = seccomp.NewListener(files[0], plan.watched)
-	o := &observer{profile: plan.Profile, by: plan.Report.Find(ProtectFiles).By,
+	o := &observer{profile: plan.enforced, by: plan.Report.Find(ProtectFiles).By,
 		found: &p.refusals, unkept: &p.unkept, kept: plan.shared["/tmp"] != "", rootFD: -1}
 	for _, overlay := range plan.overlays {
 		if overlay.Upper != "" {
 			o.layered = append(o.layered, overlay.Path)
-			o.profile = o.profile.WithoutProtectedNames(overlay.Path) // which the mounts do not hold
 		}
 	}
 	// A path is resolved in the sandbox's own tree of mounts.

@@ -61,7 +61,12 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*Proc
 		return nil, fmt.Errorf("start %q: %w", p.Command.Argv[0], context.Cause(ctx))
 	}
 	view, poolable := h.pool.view(p)
-	if warm := h.pool.take(view); warm != nil {
+	warm := h.pool.take(view)
+	if warm != nil && p.beginOverlays(warm) != nil {
+		h.pool.lose(warm)
+		warm = nil
+	}
+	if warm != nil {
 		proc, err := h.begin(ctx, warm, p, std, gate)
 		if err == nil {
 			proc.warm = true
@@ -87,6 +92,9 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*Proc
 // the stage waits for its order; alone the stage itself.
 func (h *Host) launch(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*launch, error) {
 	for try := 1; ; try++ {
+		if err := p.beginOverlays(nil); err != nil { // each try: an upper directory is mounted once only ("volatile")
+			return nil, err
+		}
 		l, err := h.launchOnce(ctx, p, std, gate)
 		if !errors.Is(err, errLost) || try == launchTries {
 			return l, err
@@ -220,6 +228,7 @@ func (l *launch) abandon() {
 	if l.cgroup != nil {
 		l.cgroup.remove()
 	}
+	l.spare.drop()
 }
 
 // kill ends a start that went wrong after the fork.

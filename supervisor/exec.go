@@ -358,6 +358,7 @@ type judgement struct {
 	// kind is how the run writes to the project; direct is why it has no layer.
 	kind   RunKind
 	direct string
+	layer  *layeredRun
 	// above are the runs whose held change sets the command sees, the lowest first; unseen is why it does not see
 	// those of its session.
 	above    []string

@@ -27,9 +27,10 @@ func heldID(exec string) string { return heldPrefix + strings.TrimPrefix(exec, "
 // change. Held is why the change set did not land. Had is the part that landed before a landing whose end is not noted;
 // nil: there is none. Above are the runs whose held change sets the command saw; Stale is why it never lands, because
 // one of those was dropped. Chosen: it did not land because somebody wanted that, and the session's next commands see
-// it.
+// it. Boot is the boot in which the run began.
 type layerNote struct {
 	store.Record
+	Boot    string   `json:"boot,omitempty"`
 	Granted []string `json:"granted,omitempty"`
 	Above   []string `json:"above,omitempty"`
 	Stale   string   `json:"stale,omitempty"`

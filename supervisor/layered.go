@@ -31,6 +31,14 @@ const (
 	RunDirect RunKind = "direct"
 )
 
+// rootKey distinguishes a root from others, from itself after its entries changed, and in another table of mounts.
+type rootKey struct {
+	path     string
+	dev, ino uint64
+	ctime    int64
+	mounts   uint64
+}
+
 // chooseKind decides how a run writes to the project. It fails where a run that is to be held can't have a layer.
 func (s *Supervisor) chooseKind(e *Exec, cfg *config.Config, j *judgement) error {
 	hold := e.Request.Hold
@@ -247,6 +255,7 @@ func (s *Supervisor) overlayOf(e *Exec, j *judgement) []sandbox.Overlay {
 	if j.kind == RunLayered {
 		dir := filepath.Join(s.layers, cmp.Or(e.ID, "check"))
 		o.Upper, o.Work = filepath.Join(dir, "upper"), filepath.Join(dir, "work")
+		o.Spares, o.Begin = s.spares(e.Session), func(spare string) error { return j.layer.begin(spare) }
 	}
 	if o.Upper == "" && len(o.Above) == 0 {
 		return nil

@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,11 +14,11 @@ import (
 	"github.com/oklog/ulid/v2"
 	"golang.org/x/sys/unix"
 
-	"sandboxd/audit"
 	"sandboxd/files/store"
 	"sandboxd/files/worker"
 	"sandboxd/internal/durable"
 	"sandboxd/layer"
+	"sandboxd/sandbox"
 )
 
 // layerable returns why a run of the session can't have a layer on this host; "" where it can.
@@ -32,14 +31,53 @@ func (s *Supervisor) layerable(sess *Session) string {
 		return err.Error()
 	}
 	defer root.Close()
+	key, err := s.keyOf(root)
+	if err != nil {
+		return err.Error()
+	}
+	if reason, ok := s.reasons.get(key); ok {
+		return reason
+	}
 	// A sandbox has no capability, and its user namespace maps the daemon's user alone.
 	own := func(uid, gid uint32) bool { return int(uid) == os.Geteuid() && int(gid) == os.Getegid() }
 	reason, err := layer.Reason(root, s.layers, own)
 	if err != nil {
 		return err.Error()
 	}
+	s.reasons.put(key, reason)
 	return reason
 }
+
+// keyOf is the present key of a root.
+func (s *Supervisor) keyOf(root *os.File) (k rootKey, err error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(root.Fd()), &st); err != nil {
+		return k, os.NewSyscallError("fstat", err)
+	}
+	mounts, err := s.Host.Mounts()
+	return rootKey{root.Name(), st.Dev, st.Ino, st.Ctim.Nano(), mounts}, err
+}
+
+// spares are the layers of sandboxes that wait for a session's commands.
+type spares struct{ layers, root string }
+
+func (s *Supervisor) spares(sess *Session) sandbox.Spares { return spares{s.layers, sess.Root} }
+
+func (p spares) Make() (dir string, err error) {
+	root, err := openRoot(p.root)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	dir = filepath.Join(p.layers, "spare-"+ulid.Make().String())
+	if err = layer.NewSpare(dir, root); err != nil {
+		p.Drop(dir)
+	}
+	return dir, err
+}
+
+// Drop deletes a spare layer; the next daemon deletes it where that fails.
+func (spares) Drop(dir string) { _ = layer.Remove(dir) }
 
 // openRoot opens a directory without following a link anywhere in its path.
 func openRoot(root string) (*os.File, error) {
@@ -77,7 +115,7 @@ type layeredRun struct {
 // noteFile is the file beside a layer that says whose it is.
 const noteFile = "run.json"
 
-// beginLayer makes the layer of a run, just before its sandbox is mounted; nil for a run without one.
+// beginLayer waits for the turn of a run with a layer, which its sandbox's start makes; nil for a run without one.
 func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, result *Result) (r *layeredRun, err error) {
 	if j.kind != RunLayered {
 		return nil, nil
@@ -90,6 +128,7 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 		return nil, err
 	}
 	r.view, r.end = s.turns.view(e.Session.Root, r.end)
+	r.end = sync.OnceFunc(r.end)
 	if waited > time.Second {
 		result.Warnings = append(result.Warnings, fmt.Sprintf("it waited for %s, while another command wrote to the project",
 			waited.Round(time.Second)))
@@ -98,23 +137,36 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 		r.end()
 		return nil, err
 	}
-	if r.held, err = s.layersOf(r.above); err == nil {
-		r.l, err = layer.New(r.dir, r.root, r.held...)
-	}
-	if err == nil {
-		err = r.note("")
-	}
-	if err != nil {
+	if r.held, err = s.layersOf(r.above); err != nil {
 		r.drop()
 		return nil, err
 	}
+	j.layer = r
 	return r, nil
+}
+
+// begin makes the layer, of a spare one where there is one, in the place of one that did not start.
+func (r *layeredRun) begin(spare string) (err error) {
+	if r.l != nil {
+		if err := r.l.Drop(); err != nil {
+			return err
+		}
+	}
+	if spare != "" {
+		r.l, err = layer.Adopt(r.dir, spare, r.root)
+	} else {
+		r.l, err = layer.New(r.dir, r.root, r.held...)
+	}
+	if err != nil {
+		return err
+	}
+	return r.note("")
 }
 
 // note writes noteFile.
 func (r *layeredRun) note(held string) error {
-	note := layerNote{Record: r.rec, Granted: r.granted, Above: r.above, Stale: r.stale, Chosen: r.chosen, Held: held,
-		Had: r.had}
+	note := layerNote{Record: r.rec, Boot: r.s.notes.Boot(), Granted: r.granted, Above: r.above, Stale: r.stale,
+		Chosen: r.chosen, Held: held, Had: r.had}
 	if r.l == nil {
 		if before, err := readNote(r.dir); err == nil {
 			note.Bytes = before.Bytes
@@ -202,12 +254,11 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 	c := &Changes{Kind: RunLayered, Coverage: Coverage{Covered: true}}
 	result.Changes = c
 	result.Warnings = append(result.Warnings, r.s.turns.staleView(r.view)...)
+	defer r.end()
 	if r.l.Untouched(r.root, r.held...) {
-		r.drop()
+		e.later(r.drop)
 		return
 	}
-	release := sync.OnceFunc(r.end)
-	defer release()
 	defer r.root.Close()
 	err := r.worker(ctx, func(w *worker.Client, dir *os.File) error {
 		if err := r.take(ctx, w, dir); err != nil {
@@ -247,7 +298,7 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 		c.Covered, c.Why = false, "what the run changed could not be kept: "+err.Error()
 		return
 	}
-	release()
+	r.end()
 	if errors.As(err, new(*askError)) {
 		err = r.ask(ctx, e, c, result, err)
 	}
@@ -389,87 +440,4 @@ func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c
 		return nil
 	}
 	return r.l.Drop()
-}
-
-// recoverLayers holds the change sets of an earlier daemon that did not land for certain. One that landed, but whose
-// displaced files the undo store does not have, is reverted. Call it for these before the earlier daemon's runs are
-// scanned, and with ended after that, when none of their processes is left.
-func (s *Supervisor) recoverLayers(ended bool) {
-	entries, err := os.ReadDir(s.layers)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		dir := filepath.Join(s.layers, e.Name())
-		note, err := readNote(dir)
-		if err != nil { // its run never began
-			if l, err := layer.Open(dir); err != nil || l.Status() == layer.Mounted {
-				_ = os.RemoveAll(dir)
-			}
-			continue
-		}
-		l, err := layer.Open(dir)
-		if note.Held != "" && note.Had == nil || err == nil && (l.Status() == layer.Mounted) != ended {
-			continue
-		}
-		rec := audit.Record{Category: audit.File, Operation: "settle", ExecID: note.Exec, Subject: note.Project}
-		if rec.Undo, err = s.recoverLayer(dir, note); err != nil {
-			rec.Error = err.Error()
-		}
-		if s.record(rec) != nil {
-			return // nothing is done unrecorded
-		}
-	}
-}
-
-// errHeld is returned for a change set that is held because of a death.
-var errHeld = errors.New("the daemon ended before it landed; the change set is held")
-
-func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err error) {
-	sess, err := s.sessionOf(note.Record)
-	if err != nil {
-		return "", err
-	}
-	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, granted: note.Granted, above: note.Above,
-		stale: note.Stale, chosen: note.Chosen}
-	if r.root, err = openRoot(sess.Root); err != nil {
-		return "", err
-	}
-	defer r.root.Close()
-	if err := r.reopen(); err != nil {
-		return "", err
-	}
-	if r.l.Status() == layer.Mounted {
-		if r.held, err = s.layersOf(r.above); err != nil {
-			return "", err
-		}
-	}
-	if _, err := s.Undo.Get(note.ID); err == nil || r.l.Status() == layer.Mounted && r.l.Untouched(r.root, r.held...) {
-		if note.Had != nil && r.l.Status() != layer.Landed {
-			return note.ID, r.note(note.Held)
-		}
-		return note.ID, r.l.Drop()
-	}
-	err = r.worker(s.ctx, func(w *worker.Client, dir *os.File) error {
-		if r.l.Status() == layer.Mounted {
-			err = r.take(s.ctx, w, dir)
-		} else if _, err = w.Layer(
-			s.ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerRevert, At: note.Had}, nil); err == nil {
-			err = r.reopen()
-		}
-		if err != nil {
-			return err
-		}
-		if r.l.Set().Empty() {
-			return r.l.Drop()
-		}
-		return errHeld
-	})
-	if err != nil {
-		if errors.Is(err, errHeld) {
-			err = errors.Join(err, r.note(cmp.Or(note.Held, err.Error())))
-		}
-		return "", err // else the next daemon tries again
-	}
-	return "", nil
 }

@@ -7,7 +7,11 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/sandbox"
 )
+
+func (s *Supervisor) spares(*Session) sandbox.Spares { return nil }
 
 func (s *Supervisor) layerable(*Session) string { return "this system has no layers" }
 
@@ -24,6 +28,8 @@ type layeredRun struct{}
 func (s *Supervisor) beginLayer(context.Context, *Exec, *judgement, *Result) (*layeredRun, error) {
 	return nil, nil
 }
+
+func (r *layeredRun) begin(string) error { return nil }
 
 func (r *layeredRun) drop() {}
 

@@ -88,6 +88,7 @@ type Supervisor struct {
 	places      string
 	created     string
 	within      kept[withinKey, bool]
+	reasons     kept[rootKey, string] // of [layer.Reason]
 	turns       turns
 	settling    sync.Mutex     // over each landing and drop of a held change set, and seen
 	seeing      map[string]int // running commands that see a held change set, by its run

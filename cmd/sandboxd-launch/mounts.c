@@ -119,7 +119,7 @@ static i64 copy(int root, const char *path, u64 recursive, u64 attributes) {
 	return e < 0 ? e : mount;
 }
 
-// overlay returns a detached mount of directories of the host, with marks in user.* (overlayfs.rst, "userxattr").
+// overlay returns a detached mount of directories of the host (overlayfs.rst, "userxattr"; "volatile": landings sync).
 static i64 overlay(const struct roots *r, const struct operation *op) {
 	char upper[24], work[24], lower[MAX_OVERLAY * 12], digits[24], *end = lower;
 	i64 fds[MAX_OVERLAY], e = 0, n = 0, layered = !(op->flags & OP_READ_ONLY);
@@ -130,9 +130,9 @@ static i64 overlay(const struct roots *r, const struct operation *op) {
 		end = layered && n < 2 ? (join_text(n ? work : upper, name), end)
 				       : join_text(join_text(end, end == lower ? "" : ":"), name);
 	}
-	struct option options[] = {{"lowerdir", lower}, {"userxattr", 0}, {layered ? "upperdir" : 0, upper}, {"workdir", work}, {0, 0}};
+	struct option o[] = {{"lowerdir", lower}, {"userxattr", 0}, {layered ? "upperdir" : 0, upper}, {"workdir", work}, {"volatile", 0}, {0}};
 	e = e ? e : SYS(chdir, "/old/proc/self/fd");
-	e = e ? e : file_system("overlay", options, ATTR_NOSUID | ATTR_NODEV | (layered ? 0 : ATTR_RDONLY));
+	e = e ? e : file_system("overlay", o, ATTR_NOSUID | ATTR_NODEV | (layered ? 0 : ATTR_RDONLY));
 	for (; n > 0; n--)
 		SYS(close, fds[n - 1]);
 	return e;

@@ -72,6 +72,9 @@ func OpenNotes(dir string) (*Notes, error) {
 	return n, nil
 }
 
+// Boot identifies the boot (random(4)). "": this system does not.
+func (n *Notes) Boot() string { return n.boot }
+
 // Begun is a run that begins.
 type Begun struct {
 	Exec, Session string
