@@ -107,6 +107,9 @@ func (a *actor) worker() int {
 func (a *actor) unsettled() (list []string) {
 	entries, _ := os.ReadDir(filepath.Join(a.stateDir(), "layers"))
 	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "spare-") { // of a sandbox that waits
+			continue
+		}
 		var note struct {
 			Held string
 			Had  []bool
