@@ -35,12 +35,13 @@ var builtFiles = strings.Fields(`*.pyc *.pyo *.o *.a *.so *.tmp *.log *.bak *.or
 const maxUnaskedDeletes = 50
 
 // contained reports whether all effects that a line asks for are on files of the project, as far
-// as its words show: such a line needs no question where its run can be undone. What it touches
-// besides, the sandbox refuses.
+// as its words show: such a line needs no question where its run can be undone, unless it names
+// protected paths or deletes trees, which only a landing asks about. What it touches besides, the
+// sandbox refuses.
 func (j *judging) contained() bool {
 	v := &j.verdict
 	if v.Decision != Ask || v.Hidden || v.Configured || v.Network == "full" || j.beyond ||
-		j.blocking > blockOutside || j.cmd.CallerRuns || j.tooMany || j.script.Cut || len(v.NeedsFacts) > 0 ||
+		j.blocking > blockProtected || j.cmd.CallerRuns || j.tooMany || j.script.Cut || len(v.NeedsFacts) > 0 ||
 		len(j.script.Calls) == 0 {
 		return false
 	}
@@ -115,6 +116,29 @@ func (j *judging) containedDanger(c *analysis.Call, name string) bool {
 		}
 	}
 	return false
+}
+
+// landedDanger reports whether a danger is the loss of files in the project, which its words name.
+func (j *judging) landedDanger(c *analysis.Call, name string) bool {
+	if !c.Literal() || len(c.Via) > 0 {
+		return false
+	}
+	program := base(c.Name())
+	switch {
+	case name == "lost changes":
+		return program == "git"
+	case name != "recursive delete":
+		return false
+	case program == "git":
+		sub, _ := safelist.GitSubcommand(c.Args)
+		return slices.Contains([]string{"clean", "rm"}, sub)
+	}
+	return (program == "rm" || program == "find") && !slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
+		paths, ok := c.Dirs.Resolve(w.Text)
+		return !strings.HasPrefix(w.Text, "-") && (!ok || slices.ContainsFunc(paths, func(p string) bool {
+			return !abspath.Contains(j.cmd.project(), path.Clean(p))
+		}))
+	})
 }
 
 // fewMatches reports whether a word is a glob of some kind of names, and matches no more files than may be deleted

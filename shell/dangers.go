@@ -56,7 +56,10 @@ func (j *judging) dangers(c *analysis.Call, f *finding) {
 	}
 	j.verdict.Danger = true
 	for _, d := range found {
-		j.beyond = j.beyond || !j.containedDanger(c, d.Name)
+		if !j.containedDanger(c, d.Name) {
+			landed := j.landedDanger(c, d.Name)
+			j.landed, j.beyond = j.landed || landed, j.beyond || !landed
+		}
 		j.add(finding{
 			decision: Ask,
 			why:      d.Why,

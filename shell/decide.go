@@ -60,7 +60,8 @@ func (j *judging) decide() {
 		v.Why = "it is harmless only inside the sandbox, and the caller runs it outside"
 	}
 	v.Network = j.network()
-	v.Contained = j.contained()
+	v.InLayer = j.contained()
+	v.Contained = v.InLayer && !j.landed && j.blocking < blockProtected
 	v.Worktrees = j.worktrees()
 	j.paths()
 	j.parts()

@@ -37,6 +37,7 @@ type judging struct {
 	networks     []string
 	blocking     blocking // the reason for BlockedPath
 	beyond       bool     // a danger or a path is not confined to the project
+	landed       bool     // a danger is the loss of files of the project, which a landing counts
 }
 
 // blocking orders the reasons why a path makes a command ask.
@@ -47,13 +48,14 @@ const (
 	blockWritten
 	blockBuilt // a protected build file
 	blockOutside
-	blockGuarded // hidden, protected or a credential
+	blockProtected
+	blockGuarded // hidden or a credential
 )
 
 // guard returns the reason of a protected path.
 func guard(held bool) blocking {
 	if held {
-		return blockGuarded
+		return blockProtected
 	}
 	return blockBuilt
 }

@@ -72,8 +72,9 @@ type Verdict struct {
 	// does not answer it.
 	Configured bool
 	// Contained is true if the command asks only for effects on files of the project, as far as its
-	// words show. Under the policy of that name it runs unasked where its run can be undone.
-	Contained bool
+	// words show. Under the policy of that name it runs unasked where its run can be undone. InLayer is true if it
+	// does besides where the run has a layer, whose landing asks about protected names and many deleted files.
+	Contained, InLayer bool
 	// Unseen is true if the command runs code from its input, from files that the line does not
 	// name, or from files that cannot be hashed. The prompt cannot show that code, so an approval
 	// is valid once.

@@ -50,8 +50,10 @@ func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j
 	}
 	r := e.Request
 	switch {
-	case !j.verdict.Contained:
+	case !j.verdict.InLayer:
 		j.uncontained = "its effects may not stay in the project"
+	case !j.verdict.Contained && j.kind != RunLayered:
+		j.uncontained = "only a landing asks about what it deletes or protected paths, and it has no layer: " + j.direct
 	case r.callerRuns || r.cwdUnknown:
 		j.uncontained = "it runs outside the sandbox"
 	case r.Agent || r.Server:

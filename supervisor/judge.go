@@ -81,13 +81,13 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	if j.reads() && j.kind == RunReads {
 		effective = effective.ReadOnly()
 	}
-	s.contain(ctx, e, cfg, j)
 	if err := visible(effective, r.Cwd, sess.Root); err != nil {
 		return nil, err
 	}
 	if err := s.planned(e, cfg, j, effective); err != nil {
 		return nil, err
 	}
+	s.contain(ctx, e, cfg, j) // the plan may have refused the layer
 	if level := j.plan.Report.Level(); level != sandbox.Enforced {
 		j.warnings = append(j.warnings, j.plan.Report.Degraded()...)
 	}

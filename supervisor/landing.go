@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sandboxd/files"
@@ -46,8 +47,8 @@ func (e *askError) Error() string {
 // maxDeletes is how many files a run deletes without a question at the landing.
 const maxDeletes = 50
 
-// deletionAsk asks about the deletion of many files. A file that the set creates elsewhere with the same content was
-// moved. Those of git directories and of dependencies' and build trees do not count.
+// deletionAsk asks about the deletion of many files, or of all that the project has. A file that the set creates
+// elsewhere with the same content was moved. Those of git directories and of dependencies' and build trees do not count.
 func deletionAsk(root string, changes []layer.Change) []landAsk {
 	created := map[string]int{}
 	for _, c := range changes {
@@ -66,10 +67,27 @@ func deletionAsk(root string, changes []layer.Change) []landAsk {
 			n++
 		}
 	}
-	if n <= maxDeletes {
-		return nil
+	switch {
+	case n > maxDeletes:
+		return []landAsk{{Why: fmt.Sprintf("it deletes %d files", n)}}
+	case n > 0 && emptied(root, changes):
+		return []landAsk{{Why: "it deletes all files of the project"}}
 	}
-	return []landAsk{{Why: fmt.Sprintf("it deletes %d files", n)}}
+	return nil
+}
+
+// emptied reports whether nothing but git's directory is left in the root.
+func emptied(root string, changes []layer.Change) bool {
+	removed := map[string]bool{".git": true}
+	for _, c := range changes {
+		if c.New.Kind == layer.Absent {
+			removed[string(c.Path)] = true
+		} else if path.Dir(string(c.Path)) == "." && c.Path != "." && c.Path != ".git" {
+			return false
+		}
+	}
+	entries, err := os.ReadDir(root)
+	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !removed[e.Name()] })
 }
 
 // buildTrees returns whether a path is in a dependencies' or build tree of the project.

@@ -278,7 +278,7 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 			return &layer.RefusedError{Refused: refused}
 		}
 		err := r.s.seen.Alone(func() error {
-			asks := r.setAsks(set.Changes(), check.j.verdict.Delete)
+			asks := r.setAsks(set.Changes(), check.j.verdict.Delete && !check.j.contained)
 			if asks = append(asks, r.judge(check.j.names, all, r.granted, &result.Warnings)...); len(asks) > 0 {
 				return &askError{asks}
 			}
@@ -324,7 +324,8 @@ func (r *layeredRun) take(ctx context.Context, w *worker.Client, dir *os.File) e
 	return r.reopen()
 }
 
-// setAsks are the reasons to ask that the change set itself shows. deletes: the command's words showed that it deletes.
+// setAsks are the reasons to ask that the change set itself shows. deletes: the command's words showed that it deletes,
+// before it was permitted to.
 func (r *layeredRun) setAsks(changes []layer.Change, deletes bool) []landAsk {
 	asks := r.s.budgetAsk(changes)
 	if !deletes {
