@@ -48,7 +48,8 @@ func (e *askError) Error() string {
 const maxDeletes = 50
 
 // deletionAsk asks about the deletion of many files, or of all that the project has. A file that the set creates
-// elsewhere with the same content was moved. Those of git directories and of dependencies' and build trees do not count.
+// elsewhere with the same content was moved. Those of git directories and of dependencies' and build trees do not
+// count.
 func deletionAsk(root string, changes []layer.Change) []landAsk {
 	created := map[string]int{}
 	for _, c := range changes {
