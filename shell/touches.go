@@ -65,6 +65,9 @@ func (j *judging) commandPaths(c *analysis.Call, state *callState, listed bool) 
 			if !at.inside && at.path != "/dev/null" && !listed {
 				j.outside(at, written)
 				j.writtenOutside(at, written, slices.Contains(inPlaceWriters, name))
+				if name == "mv" && i == len(operands)-1 && len(operands) > 1 && !at.glob { // a directory, maybe
+					j.verdict.WrittenIn = append(j.verdict.WrittenIn, at.path)
+				}
 			}
 			if at.hidden != "" && !listed {
 				j.verdict.Hidden = true
@@ -163,8 +166,12 @@ var inPlaceWriters = []string{"cp", "tee", "touch"}
 func (j *judging) writtenOutside(at place, written, inPlace bool) {
 	switch v := &j.verdict; {
 	case !written:
-	case !inPlace || at.glob:
+	case at.glob:
 		v.Replaced = true
+	case !inPlace:
+		if dir := path.Dir(at.path); !slices.Contains(v.WrittenIn, dir) {
+			v.WrittenIn = append(v.WrittenIn, dir)
+		}
 	case !slices.Contains(v.Written, at.path):
 		v.Written = append(v.Written, at.path)
 	}

@@ -110,9 +110,11 @@ type Verdict struct {
 	// Worktrees are the absolute places of the git worktrees that the command creates.
 	Worktrees []string
 	// Written are the absolute paths outside the project that the command's words show to be written in place: by a
-	// redirection, cp, tee or touch. Replaced is true if it replaces, moves or removes one.
-	Written  []string
-	Replaced bool
+	// redirection, cp, tee or touch. WrittenIn are the directories in which it replaces, moves or removes an entry; the
+	// last operand of mv is among them beside the directory around it, and one of the two is.
+	// Replaced is true if it does so in some that are not known.
+	Written, WrittenIn []string
+	Replaced           bool
 }
 
 // Part is the judgement of one piece of a line: a simple command, a redirection, or a piece

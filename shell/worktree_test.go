@@ -18,14 +18,19 @@ func TestWritten(t *testing.T) {
 		"cat ../a":                    "",
 		"cp ../a b ../c":              "/home/u/c",
 		"echo x | tee ~/b; touch ../": "/home/u/b /home/u",
-		"mv a ../b":                   "replaced",
-		"rm ../b":                     "replaced",
-		"sed -i s/a/b/ ../b":          "replaced",
+		"mv a ../b":                   " in /home/u /home/u/b",
+		"mv ../b/x ~/c/y":             " in /home/u/b /home/u/c /home/u/c/y",
+		"rm ../b":                     " in /home/u",
+		"rm ~/d/x ../d/y":             " in /home/u/d",
+		"sed -i s/a/b/ ../b":          " in /home/u",
 		"cp a ../*.txt":               "replaced",
 	} {
 		cmd := shell.Command{Line: line, Cwd: "/home/u/p", Project: "/home/u/p", Home: "/home/u"}
 		v, _ := facts.Judge(context.Background(), tool, cmd, facts.Options{})
 		got := strings.Join(v.Written, " ")
+		if len(v.WrittenIn) > 0 {
+			got += " in " + strings.Join(v.WrittenIn, " ")
+		}
 		if v.Replaced {
 			got = "replaced"
 		}

@@ -24,8 +24,7 @@ func (s *Supervisor) mayCreate(sess *Session, p profile.Profile, path string) bo
 	if real, err := filepath.EvalSymlinks(parent); err != nil || real != parent || s.created == "" {
 		return false
 	}
-	var st unix.Stat_t
-	if unix.Lstat(parent, &st) != nil || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
+	if !onlyOurs(parent) {
 		return false
 	}
 	if entries, err := os.ReadDir(path); err == nil && len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -35,6 +34,12 @@ func (s *Supervisor) mayCreate(sess *Session, p profile.Profile, path string) bo
 		return false
 	}
 	return s.openable(sess, p, path)
+}
+
+// onlyOurs reports whether a directory is writable for the daemon's user alone.
+func onlyOurs(dir string) bool {
+	var st unix.Stat_t
+	return unix.Lstat(dir, &st) == nil && int(st.Uid) == os.Geteuid() && st.Mode&0o022 == 0
 }
 
 // create makes the directory that a yes opened, unless it exists.

@@ -343,7 +343,7 @@ func (j *judgement) loses(p profile.Profile, r ExecRequest) (lost string) {
 		if v := p.Allows(profile.OpCreate, place); v.Allowed && !v.Private {
 			continue
 		}
-		j.verdict.Decision, j.verdict.Contained = shell.Ask, false
+		j.verdict.Decision, j.verdict.Contained, j.verdict.InLayer = shell.Ask, false, false
 		if lost = cmp.Or(lost, place); lost != place {
 			j.verdict.Replaced = true // a yes opens one of them
 		}

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/netip"
@@ -23,7 +24,7 @@ import (
 // sandbox does not have them. So the question has a second yes, which opens exactly those files for reading and those
 // hosts, for this run (R-UX-10, R-LY-08). A file that it writes, and the new place of a worktree, are opened for
 // writing, and then there is no other yes: it could not work. The answer is bound to these paths and hosts, part of the
-// judgement's digest.
+// judgement's digest. Where it creates, moves or removes an entry, that is the entry's directory.
 
 // maxOpened is how many paths and hosts one yes opens at most.
 const maxOpened = 4
@@ -44,6 +45,7 @@ func (s *Supervisor) opening(
 	if hopeless || r.callerRuns || r.cwdUnknown || r.Agent || r.Server {
 		return nil, p, nil
 	}
+	in := slices.Clone(v.WrittenIn)
 	for _, path := range v.Paths {
 		g := profile.Grant{Path: path, Access: profile.Read, Origin: "this yes"}
 		if slices.Contains(v.Written, path) {
@@ -54,13 +56,30 @@ func (s *Supervisor) opening(
 		}
 		info, err := os.Lstat(path)
 		if err != nil {
-			continue // the command may create it, in a directory of the sandbox's own
+			if dir := filepath.Dir(path); g.Access.Has(profile.Write) && !slices.Contains(in, dir) {
+				in = append(in, dir)
+			}
+			continue // the command may create it, also in a directory of the sandbox's own
+		}
+		if info.IsDir() && g.Access.Has(profile.Write) {
+			in = append(in, path) // cp puts the file there
+			continue
 		}
 		unsafe := v.Protected || !info.Mode().IsRegular()
 		if !s.mayOpen(e.Session, p, path, info) || g.Access.Has(profile.Write) && unsafe {
 			return nil, p, nil
 		}
 		list = append(list, g)
+	}
+	for _, dir := range intoOneOf(in) {
+		g := profile.Grant{Path: dir, Access: profile.Read | profile.Write, Origin: "this yes"}
+		if !v.Outside || grants(p, g) {
+			continue
+		}
+		if v.Protected || !s.mayWriteIn(e.Session, p, dir) {
+			return nil, p, nil
+		}
+		list = append(slices.DeleteFunc(list, func(o profile.Grant) bool { return abspath.Contains(dir, o.Path) }), g)
 	}
 	if j.lost != "" && s.mayCreate(e.Session, p, j.lost) {
 		list = append(list, profile.Grant{Path: j.lost, Access: profile.Read | profile.Write, Origin: "this yes"})
@@ -158,6 +177,29 @@ func (s *Supervisor) openable(sess *Session, p profile.Profile, path string) boo
 		)
 	}
 	return true
+}
+
+// intoOneOf drops the directories in which nothing is written: the last operand of mv is a directory, or a name in one.
+func intoOneOf(dirs []string) []string {
+	isDir := func(dir string) bool {
+		info, err := os.Lstat(dir)
+		return err == nil && info.IsDir()
+	}
+	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
+		return !isDir(dir) && slices.Contains(dirs, filepath.Dir(dir)) ||
+			slices.ContainsFunc(dirs, func(d string) bool { return filepath.Dir(d) == dir && isDir(d) })
+	})
+}
+
+// mayWriteIn reports whether a person may be offered to have a command write in a directory: one that only the daemon's
+// user writes, and no repository, whose hooks would be open, too.
+func (s *Supervisor) mayWriteIn(sess *Session, p profile.Profile, dir string) bool {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() || !s.mayOpen(sess, p, dir, info) || !onlyOurs(dir) {
+		return false
+	}
+	_, err = os.Lstat(filepath.Join(dir, ".git"))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // unwidened is why a yes to the command that opens nothing is not enough; "": it is.

@@ -80,7 +80,6 @@ func TestYesOpensWhatTheCommandNames(t *testing.T) {
 		{"processes", []string{"cat", "/proc/1/environ"}, 0, 1, "", "PATH="},
 		{"a write into it without the opening", []string{"sh", "-c", write}, 1, 0, "", "y\n"},
 		{"a write into it", []string{"sh", "-c", write}, 1, 1, "y\n", ""},
-		{"a move", []string{"mv", outside + "/a.csv", "."}, 0, 0, "", ""},
 	} {
 		o.offered, o.pick = nil, c.pick
 		out, end := s.run(supervisor.ExecRequest{Argv: c.argv, Cwd: s.project}, nil)
@@ -103,6 +102,56 @@ func TestYesOpensWhatTheCommandNames(t *testing.T) {
 	out, _ := s.run(supervisor.ExecRequest{Argv: []string{"grep", "-r", ".", outside}, Cwd: s.project}, nil)
 	if len(o.offered) != 1 || !strings.Contains(out, "rows") || strings.Contains(out, "KEY") {
 		t.Errorf("got the offers %+v and %q, want the directory without its keys", o.offered, out)
+	}
+}
+
+// A yes to a command that creates, moves or removes entries outside the project opens their directory, where nobody
+// else writes and which is no repository. R-UX-10, R-LY-08
+func TestYesOpensDirectories(t *testing.T) {
+	s := newScene(t, true)
+	s.detach()
+	o := &opener{scene: s}
+	s.detach = s.Approval.Attach(s.person, o)
+	parent := filepath.Dir(s.project)
+	outside, shared := filepath.Join(parent, "outside"), filepath.Join(parent, "shared")
+	for _, dir := range []string{outside, shared, filepath.Join(parent, "other/.git")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "a.csv"), []byte("more\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(shared, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, line   string
+		offers, pick int
+		want, not    string
+	}{
+		{"a move without it", "mv OUT/a.csv .; ls", 1, 0, "", "a.csv"},
+		{"a move", "mv OUT/a.csv moved; ls OUT; cat moved", 1, 1, "more\n", "a.csv"},
+		{"a move into it", "mv moved OUT/; ls OUT", 1, 1, "moved\n", "mv: "},
+		{"a move to a new name", "mv OUT/moved OUT/b; ls OUT", 1, 1, "b\n", "moved"},
+		{"a copy into it", "cp /dev/null OUT/; ls OUT", 1, 1, "b\nnull\n", ""},
+		{"a new file", "echo x > OUT/new; cat OUT/new", 1, 1, "x\n", ""},
+		{"an edit", "sed -i s/x/y/ OUT/new; cat OUT/new", 1, 1, "y\n", "sed: "},
+		{"a removal", "rm OUT/new OUT/null; ls OUT", 1, 1, "b\n", "new"},
+		{"the next command", "echo x > OUT/new", 1, 0, "", ""},
+		{"a protected name", "echo x > OUT/.envrc", 0, 1, "sh: ", ""},
+		{"beside the home", "rm ~/../x", 0, 1, "rm: ", ""},
+		{"beside the project", "mv a ../x", 0, 1, "mv: ", ""},
+		{"in a repository", "rm ../other/x", 0, 1, "rm: ", ""},
+		{"where others write", "rm ../shared/a.csv", 0, 1, "rm: ", ""},
+	} {
+		o.offered, o.pick = nil, c.pick
+		line := strings.ReplaceAll(c.line, "OUT", "../outside")
+		out, end := s.run(supervisor.ExecRequest{Argv: []string{"sh", "-c", line}, Cwd: s.project}, nil)
+		if len(o.offered) != c.offers || !strings.Contains(out, c.want) || c.not != "" && strings.Contains(out, c.not) {
+			t.Errorf("%s: got the offers %+v, %q and %+v, want %d, %q and not %q", c.name, o.offered, out, end, c.offers,
+				c.want, c.not)
+		}
 	}
 }
 
