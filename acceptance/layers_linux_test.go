@@ -73,6 +73,7 @@ func TestLayeredRuns(t *testing.T) {
 				"truncate -s 50M x/sparse",
 			"git stash -q", "touch src/one.txt src && chmod 500 src/deep && rmdir empty",
 			"echo new > src/deep/new && chmod 400 src/one.txt && chmod 311 src/deep", "chmod 0 src",
+			"chmod 0 src/one.txt && echo x > src/new && chmod 200 src/new && echo more >> src/two.txt && chmod 0 src/two.txt",
 			"rm -rf node_modules && mkdir node_modules && echo y > node_modules/y",
 		} {
 			r := a.run(line)

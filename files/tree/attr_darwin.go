@@ -25,4 +25,9 @@ func chownLink(dir int, name string, want files.State) error {
 }
 
 // defaultACL: macOS has no such list; inherited entries do not change the mode.
+// chmodFd sets the mode of an opened file.
+func chmodFd(fd int, mode uint32) error {
+	return ignoringEINTR(func() error { return unix.Fchmod(fd, mode) })
+}
+
 func defaultACL(int) (mode uint32, ok bool) { return 0, false }

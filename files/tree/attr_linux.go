@@ -24,6 +24,11 @@ func setTimesFd(fd int, ns int64) error {
 	return ignoringEINTR(func() error { return unix.UtimesNanoAt(unix.AT_FDCWD, link, ts, 0) })
 }
 
+// chmodFd sets the mode of a file that was opened by path only.
+func chmodFd(fd int, mode uint32) error {
+	return ignoringEINTR(func() error { return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), mode) })
+}
+
 // chownLink sets a link's owner and group; an entry that another process has put under its name
 // meanwhile stays unchanged.
 func chownLink(dir int, name string, want files.State) error {

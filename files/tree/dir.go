@@ -108,7 +108,14 @@ func (d *Dir) open(name string) (f *os.File, st Stat, again bool, err error) {
 	if err := d.readable(name, fd, st); err != nil {
 		return nil, st, false, err
 	}
-	rd, err := lookup(d.fd(), name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	const how = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
+	rd, err := lookup(d.fd(), name, how)
+	if err == unix.EACCES && d.tree.loose && int(st.UID) == os.Geteuid() && st.Mode&0o400 == 0 {
+		if err = chmodFd(fd, st.Mode|0o400); err == nil {
+			rd, err = lookup(d.fd(), name, how)
+			_ = chmodFd(fd, st.Mode) // its owner's, as before
+		}
+	}
 	if err == unix.ELOOP || err == unix.ENOENT || err == unix.ENXIO {
 		return nil, st, true, changed(d.Path(name), "another file under the name while it was opened")
 	}

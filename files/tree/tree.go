@@ -42,6 +42,7 @@ type Tree struct {
 	root  *os.File
 	mount mountID
 	links bool
+	loose bool
 }
 
 // Options of Open.
@@ -74,10 +75,11 @@ func Open(path string, opts Options) (*Tree, error) {
 	return t, nil
 }
 
-// ManyNames is the tree with files of several names permitted. Only the first is closed.
-func (t *Tree) ManyNames() *Tree {
+// OfRun is the tree for the undo of a run: files of several names are permitted, and those of this user that their mode
+// does not let it read, which have another mode while they are opened. Only the first tree is closed.
+func (t *Tree) OfRun() *Tree {
 	c := *t
-	c.links = true
+	c.links, c.loose = true, true
 	return &c
 }
 

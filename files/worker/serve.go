@@ -162,7 +162,7 @@ func (s *server) at(abs string) (*tree.Tree, string, error) {
 			Found: fmt.Sprintf("no folder for the sandbox %q: %v", root.Name, s.unopened[root.Path])}
 	}
 	if s.run {
-		t = t.ManyNames()
+		t = t.OfRun()
 	}
 	return t, rel, nil
 }
