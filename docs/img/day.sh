@@ -5,8 +5,10 @@
 # KEEP a directory for what the commands gave. Needs tmux, python3, node, npm, Go, chromium, and the registries of Go and npm.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-root=$PWD here=$PWD/docs/img bin=$PWD/bin count=${COUNT:-60} columns=100 rows=40
+root=$PWD here=$PWD/docs/img count=${COUNT:-60} columns=100 rows=40
 work=$(mktemp -d /tmp/day.XXXX)
+bin=$work/bin # whose path is in the pictures
+cp -r bin "$bin"
 cache=$(go env GOMODCACHE) npm_config_cache=$(npm config get cache)
 unset SBX_SOCKET_DIR NO_COLOR
 export HOME=$work/home npm_config_cache GOTOOLCHAIN=local
