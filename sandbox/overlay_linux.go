@@ -50,7 +50,7 @@ func (o Overlay) dirs() []string {
 }
 
 // text is the one of its [stage.OpOverlay].
-func (o Overlay) text() string { return strings.Join(append(o.dirs(), o.Path), "\x00") }
+func (o Overlay) text() string { return strings.Join(append(slices.Clone(o.dirs()), o.Path), "\x00") }
 
 // replace has o in the place of the mount of its path, which is writable if o is.
 func (p *Plan) replace(o Overlay) error {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -91,7 +90,7 @@ func (p *pool) now(plan *Plan) (v view, ok bool) {
 		text(string(f.Data))
 	}
 	for _, o := range plan.overlays {
-		text(strings.Join(append(o.Above, fmt.Sprint(o.Upper == ""), o.Path), "\x00"))
+		text(fmt.Sprintf("%q %q %t", o.Path, o.Above, o.Upper == ""))
 	}
 	known := p.known.now()
 	for _, path := range plan.mounts { // the compilation decides whether each is held
