@@ -83,7 +83,7 @@ func (j *judging) reachesOut(c *analysis.Call) bool {
 		return false // find is judged with the dangers
 	}
 	return slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
-		return w.Kind != analysis.Literal && !j.fewMatches(c, w)
+		return w.Kind != analysis.Literal && !j.fewMatches(c, w) && !j.globBelow(c, w)
 	}) ||
 		slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool { return j.projectItself(c, w.Text) })
 }
@@ -122,7 +122,7 @@ func (j *judging) containedDanger(c *analysis.Call, name string) bool {
 // another reader of the line finds there.
 func (j *judging) landedDanger(c *analysis.Call, name string) bool {
 	program := base(c.Name())
-	if !c.Literal() || len(c.Via) > 0 {
+	if len(c.Via) > 0 || !j.literalOrBelow(c) {
 		return name == "recursive delete" && j.deletesFound(c)
 	}
 	switch {
@@ -135,6 +135,22 @@ func (j *judging) landedDanger(c *analysis.Call, name string) bool {
 		return slices.Contains([]string{"clean", "rm"}, sub)
 	}
 	return (program == "rm" || program == "find") && j.operandsInside(c)
+}
+
+// globBelow reports whether a word is a glob in a directory of the project below its own, and not in git's.
+func (j *judging) globBelow(c *analysis.Call, w analysis.Word) bool {
+	dir := path.Dir(w.Text)
+	paths, ok := c.Dirs.Resolve(dir)
+	return w.Kind == analysis.Glob && !strings.ContainsAny(dir, "*?[{") && ok && !j.projectItself(c, dir) &&
+		!slices.ContainsFunc(paths, func(p string) bool { return !abspath.Contains(j.cmd.project(), path.Clean(p)) })
+}
+
+// literalOrBelow reports whether the words of a call are literal, or such globs.
+func (j *judging) literalOrBelow(c *analysis.Call) bool {
+	return len(c.Assigns) == 0 && c.Args[0].Kind == analysis.Literal &&
+		!slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
+			return w.Kind != analysis.Literal && !j.globBelow(c, w)
+		})
 }
 
 // operandsInside reports whether all literal words of a call that are no options name places in the project.

@@ -47,6 +47,9 @@ func TestContainedWords(t *testing.T) {
 	for line, want := range map[string]bool{
 		"rm -rf many": true, "rm -rf " + dir + "/many out": true, "rm -r many/../many": true, "find . -delete": true,
 		"find many -name '1*' -delete": true, "git clean -fdx": true, "git stash drop": true, "git rm -rf many": true,
+		"rm -rf many/*": true, "rm many/*.txt": true, "rm -rf out/* target/*": true, "rm -rf ./many/1*": true,
+		"rm -rf */x": false, "rm -rf ../*": false, "rm -rf .git/*": false, "rm -rf many/../*": false, "rm -rf ~/*": false,
+		"rm -rf m*": false, "rm -rf many/* /var/tmp/*": false,
 		"find . -name '*.orig' -print0 | xargs -0 rm -f": true, `find many -name '1*' -exec rm -f {} \;`: true,
 		"find . -type d -name __pycache__ -prune -exec rm -rf {} +": true, "git ls-files many | xargs rm": true,
 		"find .. -name '*.orig' | xargs rm -f": false, `find / -name '1*' -exec rm -f {} \;`: false,

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 
 	"sandboxd/shell/analysis"
 	"sandboxd/shell/danger"
@@ -32,6 +33,9 @@ func (j *judging) judgeBriefly(c *analysis.Call) {
 func (j *judging) dangers(c *analysis.Call, f *finding) {
 	if danger.Deletes(c) {
 		j.verdict.Delete = true
+		j.landed = j.landed || slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
+			return w.Kind == analysis.Glob && !j.fewMatches(c, w)
+		})
 	}
 	if f.decision != Auto && danger.CodeFromInput(c) && !inputInLine(c) {
 		j.verdict.Unseen = true
