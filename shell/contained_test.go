@@ -31,6 +31,7 @@ func TestContainedWords(t *testing.T) {
 		"tar xzf a.tgz -C /var": false, "echo x > " + host + "/new": false, "python3 " + host: false,
 		"./configure --prefix=/usr": true, "./tool /usr/share/dict/words": true, "cp data.json /usr/share/x": false,
 		"./tool /etc/shadow": false, "./tool ~/notes": false,
+		"dd if=/dev/zero of=big bs=1M count=10": true, "dd if=data.json of=/var/x": false, "dd if=/etc/shadow of=x": false,
 		"ln -s ../data.json out/link": true, "ln -s ../../data.json out/link": false, "ln -s /etc/passwd out/link": false,
 		"ln -s ../.git/hooks out/link": false,
 		"rm -f *.o":                    true, "rm l*": false, "rm *": false, "rm many/*.txt": false, "rm -rf *.o": false,

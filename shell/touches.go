@@ -43,6 +43,9 @@ var writers = []string{
 // writeLast lists the commands that write their last operand.
 var writeLast = []string{"cp", "install", "rsync", "scp"}
 
+// sources lists the devices that every sandbox has and that have no content of the host (null(4), random(4)).
+var sources = []string{"/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
 // commandPaths finds the paths among the words of a command. It records paths that are outside
 // or hidden, and protected paths that are written. listed is true if the safe list judges the
 // call's paths more exactly.
@@ -57,12 +60,13 @@ func (j *judging) commandPaths(c *analysis.Call, state *callState, listed bool) 
 		}
 		written := slices.Contains(writers, name) || slices.Contains(writeLast, name) && i == len(operands)-1 ||
 			(name == "sed" || name == "perl") && inPlace(c) && op.path
+		written = written && !op.read
 		if !op.path && !written {
 			continue
 		}
 		for _, at := range j.resolve(c, op) {
 			state.paths = append(state.paths, at)
-			if !at.inside && at.path != "/dev/null" && !listed {
+			if !at.inside && at.path != "/dev/null" && !listed && (written || !slices.Contains(sources, at.path)) {
 				j.outside(at, written)
 				j.writtenOutside(at, written, slices.Contains(inPlaceWriters, name))
 				if name == "mv" && i == len(operands)-1 && len(operands) > 1 && !at.glob { // a directory, maybe
@@ -198,6 +202,7 @@ type operand struct {
 	glob bool
 	path bool // it looks like a path
 	home bool // it begins with an unknown home directory
+	read bool // it is not written, whatever the command
 }
 
 // operands returns the words after a command's name that are not options, and the values joined
@@ -236,13 +241,15 @@ func (j *judging) operands(c *analysis.Call) []operand {
 			}
 			continue
 		}
-		if key, value, ok := strings.Cut(t, "="); ok && !strings.ContainsAny(key, "/.") && looksLikePath(value) {
+		key, value, ok := strings.Cut(t, "=")
+		if ok && !strings.ContainsAny(key, "/.") && looksLikePath(value) {
 			t = value
 		}
 		out = append(out, operand{
 			text: t,
 			glob: a.Kind == analysis.Glob,
 			path: looksLikePath(t) && a.Kind > analysis.Derived || strings.HasPrefix(t, "/"),
+			read: key == "if" && base(c.Name()) == "dd",
 		})
 	}
 	return out
