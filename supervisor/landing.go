@@ -48,13 +48,18 @@ func (e *askError) Error() string {
 const maxDeletes = 50
 
 // deletionAsk asks about the deletion of many files, or of all that the project has. A file that the set creates
-// elsewhere with the same content was moved. Those of git directories and of dependencies' and build trees do not
-// count.
+// elsewhere with the same size, mode and time of modification was moved, as mv(1) copies it. Those of git directories
+// and of dependencies' and build trees do not count.
 func deletionAsk(root string, changes []layer.Change) []landAsk {
-	created := map[string]int{}
+	type copied struct {
+		size, time int64
+		mode       uint32
+	}
+	of := func(s layer.State) copied { return copied{s.Size, s.MTime, s.Mode} }
+	created := map[copied]int{}
 	for _, c := range changes {
 		if c.Old.Kind == layer.Absent && c.New.Kind == layer.File {
-			created[c.New.Hash]++
+			created[of(c.New)]++
 		}
 	}
 	n, built := 0, buildTrees(root)
@@ -62,8 +67,8 @@ func deletionAsk(root string, changes []layer.Change) []landAsk {
 		switch {
 		case c.New.Kind != layer.Absent || c.Old.Kind != layer.File && c.Old.Kind != layer.Symlink:
 		case abspath.Contains("/.git", "/"+string(c.Path)), built(string(c.Path)):
-		case c.Old.Hash != "" && created[c.Old.Hash] > 0:
-			created[c.Old.Hash]--
+		case c.Old.Kind == layer.File && created[of(c.Old)] > 0:
+			created[of(c.Old)]--
 		default:
 			n++
 		}
