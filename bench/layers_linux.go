@@ -15,9 +15,9 @@ type layers struct {
 // On a layer: the first write to a file copies it there, and so does a commit's first write to its files.
 var layeredWorks = []work{
 	works[0], works[1], works[4],
-	{name: "tar x, 10,000 new files", before: "rm -rf new && mkdir new", script: "tar xf many.tar -C new"},
 	{name: "git commit of one file",
 		script: "echo $RANDOM > d0/f0.txt && git -c user.name=b -c user.email=b@example.invalid commit -qam more"},
+	{name: "tar x, 10,000 new files", before: "rm -rf new && mkdir new", script: "tar xf many.tar -C new"},
 }
 
 // many makes a copy of true, and an archive of 10,000 files of 4 KB.
