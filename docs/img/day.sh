@@ -91,7 +91,10 @@ until grep -qs '^done$' "$work/terminal/record"; do
 	if grep -q 'DANGEROUS' <<<"$now"; then
 		t send-keys -t day n
 	elif grep -q 'Trust, and run' <<<"$now"; then
-		t send-keys -t day 1
+		for _ in $(seq 10); do # a card that has just come takes no key yet
+			t send-keys -t day 1
+			grep -q '> 1\. Trust' <<<"$(screen)" && break
+		done
 	else
 		t send-keys -t day y
 	fi
