@@ -140,9 +140,15 @@ func (j *judging) landedDanger(c *analysis.Call, name string) bool {
 // globBelow reports whether a word is a glob in a directory of the project below its own, and not in git's.
 func (j *judging) globBelow(c *analysis.Call, w analysis.Word) bool {
 	dir := path.Dir(w.Text)
-	paths, ok := c.Dirs.Resolve(dir)
-	return w.Kind == analysis.Glob && !strings.ContainsAny(dir, "*?[{") && ok && !j.projectItself(c, dir) &&
-		!slices.ContainsFunc(paths, func(p string) bool { return !abspath.Contains(j.cmd.project(), path.Clean(p)) })
+	return w.Kind == analysis.Glob && !strings.ContainsAny(dir, "*?[{") && j.inProject(c, dir) && !j.projectItself(c, dir)
+}
+
+// inProject reports whether a word names a place in the project.
+func (j *judging) inProject(c *analysis.Call, word string) bool {
+	paths, ok := c.Dirs.Resolve(word)
+	return ok && !slices.ContainsFunc(paths, func(p string) bool {
+		return !abspath.Contains(j.cmd.project(), path.Clean(p))
+	})
 }
 
 // literalOrBelow reports whether the words of a call are literal, or such globs.
@@ -156,11 +162,7 @@ func (j *judging) literalOrBelow(c *analysis.Call) bool {
 // operandsInside reports whether all literal words of a call that are no options name places in the project.
 func (j *judging) operandsInside(c *analysis.Call) bool {
 	return !slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
-		paths, ok := c.Dirs.Resolve(w.Text)
-		return w.Kind == analysis.Literal && !strings.HasPrefix(w.Text, "-") &&
-			(!ok || slices.ContainsFunc(paths, func(p string) bool {
-				return !abspath.Contains(j.cmd.project(), path.Clean(p))
-			}))
+		return w.Kind == analysis.Literal && !strings.HasPrefix(w.Text, "-") && !j.inProject(c, w.Text)
 	})
 }
 
