@@ -22,18 +22,28 @@ func init() {
 // task is a move of a layer that a child process makes.
 type task struct{ Do, Root, Layer string }
 
-func (o task) perform() error {
+func (o task) perform(traced bool) error {
 	root, err := os.Open(o.Root)
 	if err != nil {
+		return err
+	}
+	if o.Do == "new" {
+		_, err := New(o.Layer, root)
 		return err
 	}
 	l, err := Open(o.Layer)
 	if err != nil {
 		return err
 	}
-	if err := unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGUSR1); err != nil {
-		return err
+	if traced {
+		if err := unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGUSR1); err != nil {
+			return err
+		}
 	}
+	return o.move(l, root)
+}
+
+func (o task) move(l *Layer, root *os.File) error {
 	switch o.Do {
 	case "take":
 		return l.Take(root)
@@ -62,7 +72,7 @@ func trace(t testing.TB, o task, kill func(seen int) bool) (seen int, ok bool) {
 	t.Helper()
 	runtime.LockOSThread() // a tracer is a thread
 	defer runtime.UnlockOSThread()
-	cmd := order{Task: &o}.command()
+	cmd := order{Task: &o, Traced: true}.command()
 	cmd.SysProcAttr.Ptrace = true
 	cmd.Env = append(cmd.Env, "GODEBUG=asyncpreemptoff=1") // without signals for a thread that stops
 	if err := cmd.Start(); err != nil {

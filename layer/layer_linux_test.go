@@ -112,52 +112,63 @@ func past(t testing.TB, dir string) {
 // TestLandsAsDirect plays generated scripts directly and in a layer: the landed tree equals the direct one, and undo
 // gives the tree from before, in everything. Before the landing, After shows the landed tree. R-LY-02, R-LY-04.
 func TestLandsAsDirect(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		tree, script := drawTree(rt), drawScript(rt, "script", 1, 30)
-		place := rapid.SampledFrom([]string{memory, memory, memory, memory, disk}).Draw(rt, "place")
-		direct, layered := newBench(t, place, tree...), newBench(t, place, tree...)
-		defer direct.close()
-		defer layered.close()
-		past(t, direct.root.Name())
-		past(t, layered.root.Name())
-		before := layered.snapshot()
-		if d := differences(direct.snapshot(), before); d != "" {
-			rt.Fatalf("the trees differ before the script:\n%s", d)
+	rapid.Check(t, func(rt *rapid.T) { landsAsDirect(t, rt, 0) })
+}
+
+// TestLandsAsDirectAsUser does it as an ordinary user, whom the modes bind that the scripts give. Root looks at the
+// trees. R-LY-02, R-LY-04.
+func TestLandsAsDirectAsUser(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) { landsAsDirect(t, rt, ordinary) })
+}
+
+// ordinary is a user without an account.
+const ordinary = 54321
+
+func landsAsDirect(t *testing.T, rt *rapid.T, user int) {
+	tree, script := drawTree(rt), drawScript(rt, "script", 1, 30)
+	place := rapid.SampledFrom([]string{memory, memory, memory, memory, disk}).Draw(rt, "place")
+	direct, layered := newBenchOf(t, user, place, tree...), newBenchOf(t, user, place, tree...)
+	defer direct.close()
+	defer layered.close()
+	past(t, direct.root.Name())
+	past(t, layered.root.Name())
+	before := layered.snapshot()
+	if d := differences(direct.snapshot(), before); d != "" {
+		rt.Fatalf("the trees differ before the script:\n%s", d)
+	}
+	defer func() {
+		if rt.Failed() {
+			t.Logf("tree:\n%sscript:\n%s", show(tree), show(script))
 		}
-		defer func() {
-			if rt.Failed() {
-				t.Logf("tree:\n%sscript:\n%s", show(tree), show(script))
-			}
-		}()
-		start := time.Now().Add(-time.Second)
-		order{Dir: direct.root.Name(), Script: script}.run(t)
-		layered.layer("run", script...)
+	}()
+	start := time.Now().Add(-time.Second)
+	order{Dir: direct.root.Name(), Script: script, User: user}.run(t)
+	layered.layer("run", script...)
+	if d := differences(layered.snapshot(), before); d != "" {
+		rt.Fatalf("the layer changed the root:\n%s", d)
+	}
+	layered.take()
+	if d := differences(layered.snapshot(), before); d != "" {
+		rt.Fatalf("taking changed the root:\n%s", d)
+	}
+	foreseen := through(t, layered.After(layered.root.Name(), all), layered.root.Name())
+	for round := range 2 { // an undone landing can land again
+		if err := layered.move("land"); err != nil {
+			rt.Fatalf("round %d: %v", round, err)
+		}
+		if d := differences(foreseen, through(t, git.Disk, layered.root.Name())); d != "" {
+			rt.Fatalf("After shows another tree than the one that landed:\n%s", d)
+		}
+		if d := differences(recent(layered.snapshot(), start), recent(direct.snapshot(), start)); d != "" {
+			rt.Fatalf("landed otherwise than directly:\n%s", d)
+		}
+		if err := layered.move("undo"); err != nil {
+			rt.Fatal(err)
+		}
 		if d := differences(layered.snapshot(), before); d != "" {
-			rt.Fatalf("the layer changed the root:\n%s", d)
+			rt.Fatalf("undo:\n%s", d)
 		}
-		layered.take()
-		if d := differences(layered.snapshot(), before); d != "" {
-			rt.Fatalf("taking changed the root:\n%s", d)
-		}
-		foreseen := through(t, layered.After(layered.root.Name(), all), layered.root.Name())
-		for round := range 2 { // an undone landing can land again
-			if err := layered.Land(layered.root, yes); err != nil {
-				rt.Fatalf("round %d: %v", round, err)
-			}
-			if d := differences(foreseen, through(t, git.Disk, layered.root.Name())); d != "" {
-				rt.Fatalf("After shows another tree than the one that landed:\n%s", d)
-			}
-			if d := differences(recent(layered.snapshot(), start), recent(direct.snapshot(), start)); d != "" {
-				rt.Fatalf("landed otherwise than directly:\n%s", d)
-			}
-			if err := layered.Undo(layered.root); err != nil {
-				rt.Fatal(err)
-			}
-			if d := differences(layered.snapshot(), before); d != "" {
-				rt.Fatalf("undo:\n%s", d)
-			}
-		}
-	})
+	}
 }
 
 // yes is a judge that refuses nothing.

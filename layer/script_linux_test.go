@@ -148,6 +148,8 @@ type order struct {
 	Dir     string   // where the script runs
 	Script  []step
 	Task    *task // done instead
+	Traced  bool  // a tracer waits for the task's beginning
+	User    int   // who does it; 0: the caller
 	Place   *place
 	Small   string // options of a small file system for fullDisk
 }
@@ -159,7 +161,7 @@ func child(text string) {
 	err := json.Unmarshal([]byte(text), &o)
 	unix.Umask(0o022)
 	if err == nil && o.Task != nil {
-		if err := o.Task.perform(); err != nil {
+		if err := o.Task.perform(o.Traced); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -227,15 +229,20 @@ func (o order) command() *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), childVariable+"="+string(text))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	uid, gid := os.Getuid(), os.Getgid()
+	if o.User != 0 {
+		uid, gid = o.User, o.User
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid), NoSetGroups: o.Overlay != nil}
+	}
 	if o.Overlay != nil {
 		size := 1
-		if os.Getuid() == 0 {
+		if uid == 0 {
 			size = 65536
 		}
 		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: size}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: size}}
-		cmd.SysProcAttr.GidMappingsEnableSetgroups = os.Getuid() == 0
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: size}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: size}}
+		cmd.SysProcAttr.GidMappingsEnableSetgroups = uid == 0
 		for c := range uintptr(unix.CAP_LAST_CAP + 1) {
 			cmd.SysProcAttr.AmbientCaps = append(cmd.SysProcAttr.AmbientCaps, c)
 		}
@@ -256,6 +263,7 @@ func (o order) run(t testing.TB) {
 type bench struct {
 	t    testing.TB
 	dir  string
+	user int // whose they are, and who moves the layer; 0: the caller
 	root *os.File
 	*Layer
 	held []*Layer // below the layer, the lowest first
@@ -270,6 +278,12 @@ const (
 // newBench makes a root by a script, below a place.
 func newBench(t testing.TB, place string, script ...step) *bench {
 	t.Helper()
+	return newBenchOf(t, 0, place, script...)
+}
+
+// newBenchOf makes a root that is a user's. The caller is root then, and sees what modes hide from the user.
+func newBenchOf(t testing.TB, user int, place string, script ...step) *bench {
+	t.Helper()
 	if _, err := unix.Getxattr(place, "user.overlay.origin", nil); err == unix.ENOTSUP { // tmpfs before Linux 6.6
 		place = disk
 	}
@@ -277,8 +291,13 @@ func newBench(t testing.TB, place string, script ...step) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, dir: dir}
-	order{Dir: b.tree("root"), Script: script}.run(t)
+	b := &bench{t: t, dir: dir, user: user}
+	if user != 0 {
+		if err := os.Chown(dir, user, user); err != nil {
+			t.Fatal(err)
+		}
+	}
+	order{Dir: b.tree("root"), Script: script, User: user}.run(t)
 	if b.root, err = os.Open(filepath.Join(dir, "root")); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +314,11 @@ func (b *bench) close() {
 // tree makes a directory.
 func (b *bench) tree(name string) string {
 	dir := filepath.Join(b.dir, name)
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	err := os.Mkdir(dir, 0o755)
+	if err == nil && b.user != 0 {
+		err = os.Chown(dir, b.user, b.user)
+	}
+	if err != nil {
 		b.t.Fatal(err)
 	}
 	return dir
@@ -310,17 +333,23 @@ func (b *bench) layer(name string, script ...step) *bench {
 // layerWith calls during after the layer is made, while the script runs.
 func (b *bench) layerWith(name string, during func(), script ...step) *bench {
 	b.t.Helper()
-	l, err := New(filepath.Join(b.dir, name), b.root, b.held...)
+	var err error
+	if b.user != 0 {
+		b.Layer = &Layer{dir: filepath.Join(b.dir, name)}
+		err = b.move("new")
+	} else {
+		b.Layer, err = New(filepath.Join(b.dir, name), b.root, b.held...)
+	}
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.Layer = l
+	l := b.Layer
 	at := b.tree(name + "-merged")
 	lower := b.root.Name()
 	for _, h := range b.held {
 		lower = h.Upper() + ":" + lower
 	}
-	cmd := order{Overlay: []string{lower, l.Upper(), l.Work(), at}, Dir: at, Script: script}.command()
+	cmd := order{Overlay: []string{lower, l.Upper(), l.Work(), at}, Dir: at, Script: script, User: b.user}.command()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
@@ -333,9 +362,30 @@ func (b *bench) layerWith(name string, during func(), script ...step) *bench {
 	return b
 }
 
+// move makes a move of the layer, as the bench's user.
+func (b *bench) move(do string) error {
+	b.t.Helper()
+	if b.user == 0 {
+		return task{Do: do}.move(b.Layer, b.root)
+	}
+	o := task{do, b.root.Name(), b.Layer.dir}
+	out, err := order{Task: &o, User: b.user}.command().CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", do, err, out)
+	}
+	b.Layer, err = Open(o.Layer)
+	return err
+}
+
 func (b *bench) take() *bench {
 	b.t.Helper()
-	if err := b.Take(b.root, b.held...); err != nil {
+	var err error
+	if b.user != 0 {
+		err = b.move("take")
+	} else {
+		err = b.Take(b.root, b.held...)
+	}
+	if err != nil {
 		b.t.Fatal(err)
 	}
 	return b

@@ -240,3 +240,47 @@ func TestImmutable(t *testing.T) {
 		}
 	}
 }
+
+// TestAccessListsOfUnreadable has an ordinary user give an access control list and each mode to an object, and the mode
+// alone to one that has the list: a mode that denies its owner shows in the list, too, and both land and are undone.
+// R-LY-02, R-LY-04.
+func TestAccessListsOfUnreadable(t *testing.T) {
+	for _, kind := range []step{{Do: "mkdir", Path: "x", Mode: 0o755}, file("x", "old")} {
+		for mode := range uint32(0o10) {
+			for _, list := range []string{"access", "default"} {
+				chmod, acl := step{Do: "chmod", Path: "x", Mode: mode << 6}, step{Do: "acl", Path: "x", Data: list}
+				for name, c := range map[string]struct{ tree, script []step }{
+					"both": {[]step{kind}, []step{acl, chmod}},
+					"mode": {[]step{kind, acl}, []step{chmod}},
+				} {
+					b := newBenchOf(t, ordinary, memory, c.tree...)
+					past(t, b.root.Name())
+					before := b.snapshot()
+					b.layer("run", c.script...).take()
+					if err := b.move("land"); err != nil {
+						t.Errorf("%s, %s %s, mode %o: %v", name, kind.Do, list, mode, err)
+					}
+					if got, want := permissions(t, b.at("x")), mode<<6; got != want {
+						t.Errorf("%s, %s %s: landed with mode %o, want %o", name, kind.Do, list, got, want)
+					}
+					if err := b.move("undo"); err != nil {
+						t.Errorf("%s, %s %s, mode %o: %v", name, kind.Do, list, mode, err)
+					}
+					if d := differences(b.snapshot(), before); d != "" {
+						t.Errorf("%s, %s %s, mode %o: undo:\n%s", name, kind.Do, list, mode, d)
+					}
+					b.close()
+				}
+			}
+		}
+	}
+}
+
+func permissions(t *testing.T, name string) uint32 {
+	t.Helper()
+	info, err := os.Lstat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uint32(info.Mode().Perm())
+}

@@ -81,14 +81,34 @@ func (t *taker) complete() error {
 func upperState(dir int, name string) (s State, overlay map[string][]byte, err error) {
 	s, overlay, err = full(dir, name)
 	if errors.Is(err, unix.EACCES) && (s.Kind == File || s.Kind == Dir) {
+		list := accessList(dir, name)
 		restore, lerr := loosen(dir, name, 0o400)
 		if lerr != nil {
 			return s, nil, err
 		}
 		defer restore()
-		s.Xattrs, overlay, err = attributes(dir, name)
+		if s.Xattrs, overlay, err = attributes(dir, name); s.Xattrs[accessAttribute] != nil {
+			s.Xattrs[accessAttribute] = list
+		}
 	}
 	return s, overlay, err
+}
+
+const accessAttribute = "system.posix_acl_access"
+
+// accessList returns the access control list of an object, in which a change of the mode shows, too (acl(5)). nil: none.
+func accessList(dir int, name string) []byte {
+	at, err := open(dir, name, unix.O_PATH)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(at)
+	buf := make([]byte, maxXattrs)
+	n, err := unix.Getxattr(procPath(at), accessAttribute, buf)
+	if err != nil {
+		return nil
+	}
+	return buf[:n]
 }
 
 // merged compares a directory of the layer with the one of the root that it is merged with; parent is the root's above
