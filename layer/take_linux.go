@@ -96,7 +96,7 @@ func upperState(dir int, name string) (s State, overlay map[string][]byte, err e
 
 const accessAttribute = "system.posix_acl_access"
 
-// accessList returns the access control list of an object, in which a change of the mode shows, too (acl(5)). nil: none.
+// accessList returns the access control list of an object, in which a change of the mode shows (acl(5)). nil: none.
 func accessList(dir int, name string) []byte {
 	at, err := open(dir, name, unix.O_PATH)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -294,22 +295,21 @@ func writeTo(name, value string) error {
 	return errors.Join(err, f.Close())
 }
 
-// add moves a process into a group of v2, where a thread cannot go alone.
-func (g *cgroup) add(pid int) error {
-	for _, dir := range g.dirs {
-		if err := writeTo(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
-			return fmt.Errorf("move process into its group: %w", err)
+// start starts a command in the group. A thread moves itself into a group of v1, so that its children are born there,
+// and out again; of v2 the command is born in it alone (CLONE_INTO_CGROUP). To move another process the kernel waits
+// until no other is forking anywhere, 10 ms and more; a thread that moves itself waits for nothing
+// (cgroup_procs_write_start in kernel/cgroup/cgroup.c).
+func (g *cgroup) start(cmd *exec.Cmd) error {
+	if g.v2 {
+		list, err := g.entries()
+		if err != nil {
+			return err
 		}
+		defer list[0].Close()
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(list[0].Fd())
+		return cmd.Start()
 	}
-	return nil
-}
-
-// enter moves the calling thread into a group of v1, so that its children are
-// born there, and returns the way out. To move another process the kernel waits
-// until no other is forking anywhere, 10 ms and more; a thread that moves itself
-// waits for nothing (cgroup_procs_write_start in kernel/cgroup/cgroup.c).
-func (g *cgroup) enter() (leave func() error, err error) {
-	leave = func() error {
+	leave := func() error {
 		for _, dir := range g.dirs {
 			if err := moveSelf(filepath.Dir(filepath.Dir(dir))); err != nil {
 				return err
@@ -319,10 +319,30 @@ func (g *cgroup) enter() (leave func() error, err error) {
 	}
 	for _, dir := range g.dirs {
 		if err := moveSelf(dir); err != nil {
-			return nil, errors.Join(err, leave())
+			return errors.Join(err, leave())
 		}
 	}
-	return leave, nil
+	return errors.Join(cmd.Start(), leave())
+}
+
+// entries opens what a process comes in by: the directory of v2, in which it is born, and of each hierarchy of v1 the
+// file to which it writes.
+func (g *cgroup) entries() (list []*os.File, err error) {
+	for _, dir := range g.dirs {
+		name, flags := dir+"/tasks", os.O_WRONLY
+		if g.v2 {
+			name, flags = dir, unix.O_DIRECTORY
+		}
+		f, err := os.OpenFile(name, flags, 0)
+		if err != nil {
+			for _, f := range list {
+				f.Close()
+			}
+			return nil, err
+		}
+		list = append(list, f)
+	}
+	return list, nil
 }
 
 // moveSelf moves the calling thread; 0 means the writing thread (cgroups(7)).

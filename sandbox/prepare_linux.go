@@ -28,8 +28,10 @@ type launch struct {
 	blockW    *os.File // bwrap's --block-fd
 	child     []*os.File
 	cgroup    *cgroup
-	limitPids func(init int) error // nil: something else bounds them
-	listen    int                  // how many sockets the stage is to hand out, of which kind
+	// limitPids bounds the processes, once the first one exists, which does not continue before ([launch.hold]). nil:
+	// a control group bounds them, or nothing does.
+	limitPids func(init int) error
+	listen    int // how many sockets the stage is to hand out, of which kind
 	dialers   int
 	place     *Place // in which it waits; nil: in none
 	early     bool   // Landlock and the filter are in force while the stage waits
@@ -43,10 +45,8 @@ type launch struct {
 	// joins is the network namespace that goes with it; nil: none. network is that of the sandbox, which the
 	// first process has handed out.
 	joins, network *os.File
-	// native says that the launch server made the first process, and waits that this one does not get
-	// its order before it is where it belongs.
-	native, waits bool
-	server        *net.UnixConn // that server; nil: there is none
+	native         bool          // the launch server made the first process
+	server         *net.UnixConn // that server; nil: there is none
 }
 
 // prepare makes everything that a start needs besides a process.
@@ -129,21 +129,17 @@ func (l *launch) awaiting(p *Plan) stage.Order {
 	return o
 }
 
-// bound prepares the limits of the whole tree, and reports whether the first process has to wait
-// until they hold ([launch.hold]).
-func (l *launch) bound(h *Host, p *Plan) (waits bool, err error) {
+// bound prepares the limits of the whole tree.
+func (l *launch) bound(h *Host, p *Plan) (err error) {
 	limits := p.Profile.Limits()
 	if h.cgroups != nil {
 		if l.cgroup, err = h.cgroups.create(limits, h.ownTasks()); err != nil {
-			return false, &LaunchError{Mechanism: "cgroup", Cause: err}
+			return &LaunchError{Mechanism: "cgroup", Cause: err}
 		}
-		return l.bornIn() == nil, nil
-	}
-	if limits.Processes > 0 && h.pidMax {
+	} else if limits.Processes > 0 && h.pidMax {
 		l.limitPids = func(init int) error { return h.limitPids(init, limits.Processes) }
-		return true, nil
 	}
-	return false, nil
+	return nil
 }
 
 // prepareBwrap has bwrap make the namespaces. A bwrap whose daemon is gone ends by itself
@@ -178,11 +174,10 @@ func (l *launch) prepareBwrap(h *Host, p *Plan, status, diagnostics *os.File) er
 		}
 		args = append(args, "--perms", "0444", "--ro-bind-data", pass(data), f.Path)
 	}
-	waits, err := l.bound(h, p)
-	if err != nil {
+	if err := l.bound(h, p); err != nil {
 		return err
 	}
-	if waits {
+	if l.limitPids != nil {
 		blockR, blockW, err := os.Pipe()
 		if err != nil {
 			return err
@@ -207,15 +202,6 @@ func (l *launch) prepareBwrap(h *Host, p *Plan, status, diagnostics *os.File) er
 	}
 	l.cmd.ExtraFiles = append([]*os.File{argsFile, h.stage, status, diagnostics}, extra...)
 	return nil
-}
-
-// bornIn is the group in which bwrap itself starts; nil where its first process
-// is moved there before it continues.
-func (l *launch) bornIn() *cgroup {
-	if l.cgroup == nil || l.cgroup.v2 {
-		return nil
-	}
-	return l.cgroup
 }
 
 // add remembers a descriptor of the child's side, to be closed here.

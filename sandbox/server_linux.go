@@ -136,20 +136,22 @@ func (l *launch) prepareNative(h *Host, p *Plan, status *os.File) (err error) {
 	if err := l.orders(first, carried); err != nil {
 		return err
 	}
-	if l.waits, err = l.bound(h, p); err != nil {
+	if err = l.bound(h, p); err != nil {
 		return err
 	}
-	fds := []*os.File{status}
-	if group := l.bornIn(); group != nil {
-		for _, dir := range group.dirs {
-			f, err := os.OpenFile(dir+"/tasks", os.O_WRONLY, 0)
-			if err != nil {
-				return &LaunchError{Mechanism: "cgroup", Cause: err}
-			}
+	fds, message := []*os.File{status}, stage.Launch{}
+	if l.cgroup != nil {
+		entries, err := l.cgroup.entries()
+		if err != nil {
+			return &LaunchError{Mechanism: "cgroup", Cause: err}
+		}
+		for _, f := range entries {
 			fds = append(fds, l.add(f))
 		}
+		if message.Born = l.cgroup.v2; !message.Born {
+			message.Groups = len(entries)
+		}
 	}
-	message := stage.Launch{Groups: len(fds) - 1}
 	if p.Command.Program != nil {
 		message.Program, fds = true, append(fds, p.Command.Program)
 	}
@@ -159,7 +161,7 @@ func (l *launch) prepareNative(h *Host, p *Plan, status *os.File) (err error) {
 	if p.network && l.server != placed {
 		return errLost // its user namespace does not own the network
 	}
-	if !l.waits {
+	if l.limitPids == nil {
 		return l.instruct()
 	}
 	return nil

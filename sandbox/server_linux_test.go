@@ -66,8 +66,9 @@ func TestServerRefusesOddLaunches(t *testing.T) {
 		"one too many":         {good, 2},
 		"far too many":         {good, 200},
 		"many groups":          {stage.Launch{Groups: 1 << 31}.Encode(), 1},
-		"another program":      {with(16, 2), 1},
-		"not zero":             {with(20, 1), 1},
+		"no group to be in":    {stage.Launch{Born: true}.Encode(), 1},
+		"another group":        {with(16, 2), 1},
+		"another program":      {with(20, 2), 1},
 	} {
 		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 		if err != nil {

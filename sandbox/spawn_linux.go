@@ -39,11 +39,7 @@ func (s spawn) start() error {
 	if s.group == nil {
 		return s.cmd.Start()
 	}
-	leave, err := s.group.enter()
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.cmd.Start(), leave())
+	return s.group.start(s.cmd)
 }
 
 // sealedMemfd returns a close-on-exec memfd that holds data and that

@@ -111,7 +111,7 @@ func (h *Host) launchOnce(ctx context.Context, p *Plan, std Stdio, gate *Gate) (
 	l.proc = &Process{done: make(chan struct{}), left: make(chan struct{}), host: h, cgroup: l.cgroup,
 		reaper: l.reaper, server: l.server}
 	if l.cmd != nil {
-		if err := h.spawner.start(l.cmd, l.bornIn(), devicesOf(p.args)); err != nil {
+		if err := h.spawner.start(l.cmd, l.cgroup, devicesOf(p.args)); err != nil {
 			l.abandon()
 			return nil, &LaunchError{Mechanism: l.mechanism, Cause: err}
 		}
@@ -277,19 +277,11 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 	if !l.native { // else the first process hands it out
 		p.keepMounts(pid)
 	}
-	if l.blockW == nil && !l.waits {
+	if l.limitPids == nil {
 		return nil
 	}
-	if l.limitPids != nil {
-		err = l.limitPids(fd)
-	} else {
-		err = l.cgroup.add(pid)
-	}
-	if err != nil {
+	if err = l.limitPids(fd); err != nil || l.native {
 		return err
-	}
-	if l.native {
-		return nil
 	}
 	_, err = l.blockW.Write([]byte{1})
 	return err

@@ -73,13 +73,9 @@ static enum step restrict_layer(struct reader *r) {
 	if (fd < 0)
 		return failed(STEP_LANDLOCK, fd, "landlock_create_ruleset", "");
 	enum step step = add_rules((int)fd, r, &set);
-	if (!step) {
-		i64 e = SYS(landlock_restrict_self, fd, set.flags);
-		if (e < 0)
-			step = failed(STEP_LANDLOCK, e, "landlock_restrict_self", "");
-	}
+	i64 e = step ? 0 : SYS(landlock_restrict_self, fd, set.flags);
 	SYS(close, fd);
-	return step;
+	return e < 0 ? failed(STEP_LANDLOCK, e, "landlock_restrict_self", "") : step;
 }
 
 // install_filter installs the filter. A call that it reports is interrupted by fatal signals only

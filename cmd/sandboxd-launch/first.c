@@ -31,24 +31,20 @@ enum step settle(void) {
 	if (SYS(getpid) != 1)
 		return failed(STEP_FIRST, 0, "this is not the first process of a namespace", "");
 	i64 e = SYS(prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+	e = e ? e : SYS(prctl, PR_SET_NAME, "sandboxd-launch", 0, 0, 0);
 	if (e < 0)
-		return failed(STEP_FIRST, e, "keep others out", "");
-	e = SYS(prctl, PR_SET_NAME, "sandboxd-launch", 0, 0, 0);
-	if (e < 0)
-		return failed(STEP_FIRST, e, "take a name", "");
+		return failed(STEP_FIRST, e, "keep others out, and take a name", "");
 	default_signals();
 	return watch_children();
 }
 
 // reap_all reaps the processes that have ended, and reports whether no other is left.
 static int reap_all(void) {
-	for (;;) {
-		i64 pid = SYS(wait4, -1, 0, WALL | WNOHANG, 0);
-		if (pid == 0)
-			return 0;
-		if (pid < 0 && pid != -EINTR)
-			return pid == -ECHILD;
-	}
+	i64 pid;
+	do
+		pid = SYS(wait4, -1, 0, WALL | WNOHANG, 0);
+	while (pid > 0 || pid == -EINTR);
+	return pid == -ECHILD;
 }
 
 // await_close waits, for a second at most, until the daemon has read the end: the kernel takes the

@@ -54,6 +54,9 @@ enum { // signal(7), wait(2), clone(2)
 	RUSAGE_CHILDREN = -1,
 };
 
+static const u64 CLONE_INTO_CGROUP = 1UL << 33; // Linux 5.7
+struct clone_args { u64 flags, pidfd, child, parent, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup; };
+
 enum { POLLIN = 1, CAPABILITY_VERSION_3 = 0x20080522 }; // poll(2), capget(2)
 
 enum { RESOLVE_NO_MAGICLINKS = 2, RESOLVE_NO_SYMLINKS = 4, RESOLVE_BENEATH = 8 }; // openat2(2)

@@ -91,10 +91,11 @@ enum step make_mounts(const struct order *o, int *handles);
 // map_ids maps a user and a group into this process's user namespace, from the one around it, by a procfs.
 i64 map_ids(i64 proc, const u64 *inner, const u64 *outer);
 
-// numeral writes a number that ends before end, and returns its beginning. join_text copies text
-// and returns its end.
+// numeral writes a number that ends before end, and returns its beginning. join_text copies text and returns its end.
+// read_file reads a small file as text, and returns its length.
 const char *numeral(char *end, u64 n, u64 base);
 char *join_text(char *at, const char *text);
+i64 read_file(const char *path, char *text, u64 size);
 
 // serve is the launch server. It returns when the daemon is gone.
 int serve(void);
@@ -102,8 +103,7 @@ int serve(void);
 // settle makes this process what the first one of a namespace has to be.
 enum step settle(void);
 
-// follow waits for the command's end, reports it and returns the exit status. It returns at once
-// when the daemon is gone.
+// follow waits for the command's end, reports it and returns the exit status; at once when the daemon is gone.
 int follow(i64 pid);
 
 // stage carries out the order from FD_STATUS: as the first process of a namespace, or as the

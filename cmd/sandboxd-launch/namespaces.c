@@ -19,7 +19,7 @@ const char *numeral(char *end, u64 n, u64 base) {
 // The pid_max of a pid namespace, which only a process inside can write (Linux 6.14).
 static const char pid_max[] = "/proc/sys/kernel/pid_max";
 
-static i64 read_file(const char *path, char *text, u64 size) {
+i64 read_file(const char *path, char *text, u64 size) {
 	i64 fd = SYS(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return fd;

@@ -120,7 +120,7 @@ static void check_layer(struct reader *r) {
 const char *check_launch(const struct launch *l, u64 size, u32 descriptors) {
 	if (size != sizeof *l || !starts(l->magic, "sbxlaunc") || l->version != ORDER_VERSION)
 		return "not a launch of this version";
-	if (l->program > 1 || l->groups > MAX_LAUNCH || l->zero || descriptors != 1 + l->groups + l->program)
+	if (l->program > 1 || l->born > 1 || l->groups > MAX_LAUNCH || descriptors != 1 + l->groups + l->born + l->program)
 		return "the launch contradicts its descriptors";
 	return 0;
 }

@@ -21,7 +21,7 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int64_t i64;
 
-enum { ORDER_VERSION = 12 };
+enum { ORDER_VERSION = 13 };
 
 // Flags of an order.
 enum {
@@ -43,11 +43,11 @@ enum {
 	CARRIES_NETWORK = 1 << 3, // the network namespace that OP_NETWORK joins
 };
 
-// Launch is a message to the launch server. With it come the sandbox's socket, files of control groups
-// in which the writer's number becomes a member, and the program to execute where there is one.
+// Launch is a message to the launch server. With it come the sandbox's socket, files of control groups in which the
+// writer's number becomes a member, the directory of the one to be born in, and the program to execute, where there are.
 struct launch {
 	char magic[8]; // "sbxlaunc"
-	u32 version, groups, program, zero;
+	u32 version, groups, born, program;
 };
 
 enum {

@@ -24,12 +24,8 @@ static const char *digits(const char *p, i64 *n) {
 static int look(i64 pid, struct process *p) {
 	char text[512], number[24];
 	join_text(join_text(join_text(text, "/proc/"), numeral(number + sizeof number, (u64)pid, 10)), "/stat");
-	i64 fd = SYS(openat, AT_FDCWD, text, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	i64 n = SYS(read, fd, text, sizeof text - 1);
-	SYS(close, fd);
-	for (text[n > 0 ? n : 0] = 0; n > 0 && text[n - 1] != ')'; n--) // the name may have any bytes
+	i64 n = read_file(text, text, sizeof text);
+	for (; n > 0 && text[n - 1] != ')'; n--) // the name may have any bytes
 		;
 	if (n <= 0 || text[n] != ' ' || !text[n + 1])
 		return 0;

@@ -26,10 +26,19 @@ __attribute__((noreturn)) static void inner(const struct launch *l, const int *f
 	leave(stage(NATIVE));
 }
 
+// first makes the process: in version 2 in its control group, as the kernel moves a process only once none forks anywhere.
+static i64 first(const struct launch *l, const int *fds) {
+	struct clone_args a = {.flags = CLONE_NEWPID | CLONE_INTO_CGROUP, .exit_signal = SIGCHLD};
+	if (!l->born)
+		return SYS(clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0);
+	a.cgroup = (u64)fds[1 + l->groups];
+	return SYS(clone3, &a, sizeof a);
+}
+
 // answer makes a process for a message. One that is odd in anything makes none: the daemon sees the end of
 // the socket that came with it.
 static void answer(const struct launch *l, u64 size, const int *fds, u32 count) {
-	i64 pid = check_launch(l, size, count) ? 1 : SYS(clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0);
+	i64 pid = check_launch(l, size, count) ? 1 : first(l, fds);
 	if (pid == 0)
 		inner(l, fds, count);
 	if (pid < 0) {

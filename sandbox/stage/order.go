@@ -33,7 +33,7 @@ import (
 
 // Version is the layout of an encoded Order, which cmd/sandboxd-launch/order.h describes. It
 // changes with any change of the fields below.
-const Version = 12
+const Version = 13
 
 // Order is everything that starts one command.
 type Order struct {
@@ -107,22 +107,24 @@ type Operation struct {
 	Text string
 }
 
-// Launch is a message to the launch server ([ServeArg]). With it go the sandbox's end of a status socket,
-// Groups files of control groups, and the program to execute where Program says so (SCM_RIGHTS).
+// Launch is a message to the launch server ([ServeArg]). With it go the sandbox's end of a status socket, Groups files
+// of control groups of version 1 by which a thread moves itself, the directory of a group of version 2 where Born says
+// so, and the program to execute where Program says so (SCM_RIGHTS).
 type Launch struct {
-	Groups  int
-	Program bool
+	Groups        int
+	Born, Program bool
 }
 
 // Encode is the message.
 func (l Launch) Encode() []byte {
-	program := 0
-	if l.Program {
-		program = 1
-	}
-	b := []byte("sbxlaunc")
-	for _, n := range []int{Version, l.Groups, program, 0} {
-		b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	b := binary.LittleEndian.AppendUint32([]byte("sbxlaunc"), Version)
+	b = binary.LittleEndian.AppendUint32(b, uint32(l.Groups))
+	for _, comes := range []bool{l.Born, l.Program} {
+		n := uint32(0)
+		if comes {
+			n = 1
+		}
+		b = binary.LittleEndian.AppendUint32(b, n)
 	}
 	return b
 }
