@@ -83,9 +83,33 @@ func (j *judging) reachesOut(c *analysis.Call) bool {
 		return false // find is judged with the dangers
 	}
 	return slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
-		return w.Kind != analysis.Literal && !j.fewMatches(c, w) && !j.globBelow(c, w)
-	}) ||
-		slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool { return j.projectItself(c, w.Text) })
+		list, known := texts(w)
+		return !known && !j.fewMatches(c, w) && !j.globBelow(c, w) ||
+			slices.ContainsFunc(list, func(text string) bool { return j.projectItself(c, text) })
+	})
+}
+
+// texts returns the values that a word can have. known is false where the line does not say all of them.
+func texts(w analysis.Word) (list []string, known bool) {
+	if w.Kind == analysis.Derived && assigned(w, 0) {
+		return values(w, 0)
+	}
+	return []string{w.Text}, w.Known()
+}
+
+// assigned reports whether a word has nothing but text and variables to which the line assigns nothing but such words.
+func assigned(w analysis.Word, depth int) bool {
+	return depth < maxDerived && !slices.ContainsFunc(w.Parts(), func(p analysis.Part) bool {
+		if p.Var == nil {
+			return p.Process || len(p.Calls) > 0
+		}
+		return !p.Var.Complete() || slices.ContainsFunc(p.Var.Words, func(v analysis.Word) bool {
+			if v.Kind == analysis.Derived {
+				return !assigned(v, depth+1)
+			}
+			return !v.Fixed() || !p.Quoted && strings.ContainsAny(v.Text, " \t\n*?[")
+		})
+	})
 }
 
 // projectItself reports whether a word is the project, a directory above it, or git's own.
@@ -151,18 +175,22 @@ func (j *judging) inProject(c *analysis.Call, word string) bool {
 	})
 }
 
-// literalOrBelow reports whether the words of a call are literal, or such globs.
+// literalOrBelow reports whether the words of a call are known, or such globs.
 func (j *judging) literalOrBelow(c *analysis.Call) bool {
 	return len(c.Assigns) == 0 && c.Args[0].Kind == analysis.Literal &&
 		!slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
-			return w.Kind != analysis.Literal && !j.globBelow(c, w)
+			_, known := texts(w)
+			return !known && !j.globBelow(c, w)
 		})
 }
 
-// operandsInside reports whether all literal words of a call that are no options name places in the project.
+// operandsInside reports whether all known words of a call that are no options name places in the project.
 func (j *judging) operandsInside(c *analysis.Call) bool {
 	return !slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
-		return w.Kind == analysis.Literal && !strings.HasPrefix(w.Text, "-") && !j.inProject(c, w.Text)
+		list, known := texts(w)
+		return known && slices.ContainsFunc(list, func(text string) bool {
+			return !strings.HasPrefix(text, "-") && !j.inProject(c, text)
+		})
 	})
 }
 

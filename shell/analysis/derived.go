@@ -17,8 +17,12 @@ type Variable struct {
 	Reads [][]*Call
 
 	sites    int  // the number of its assignments in the text
+	found    int  // of these, those whose values Words has
 	unrolled bool // it is that of an unrolled loop, so nothing assigns to it
 }
+
+// Complete reports whether Words has all values that the text gives the variable.
+func (v *Variable) Complete() bool { return v.found == v.sites }
 
 // Part is a piece of a Derived word: literal text, or a value that the line itself produces.
 type Part struct {
@@ -179,6 +183,7 @@ func (p *reader) binds(c *Call) bool {
 	for _, a := range c.Assigns {
 		v := p.vars[a.Name]
 		v.Words = append(v.Words, a.Value)
+		v.found++
 	}
 	return true
 }
@@ -193,6 +198,7 @@ func (p *reader) forLoop(c *syntax.ForClause, items []Word, dirs Dirs) (node, ou
 	}
 	v := p.vars[iter.Name.Value]
 	v.Words = append(v.Words, items...)
+	v.found++
 	n, out := p.list(c.Do, dirs)
 	if !out.either().equal(dirs) {
 		p.doubt("a loop that changes its directory", c.Pos(), c.End())
