@@ -67,7 +67,7 @@ func TestContainedWords(t *testing.T) {
 		`B=out; rm -rf "$B" && mkdir "$B"`: true, `for d in many out; do rm -rf "$d"; done`: true, "rm -rf {many,out}": true,
 		`b=out; d=$b/x; rm -rf "$d"`: true, `rm -rf "$PWD"`: false, `rm -rf "$PWD/.."`: false, `rm -rf "$HOME/many"`: false,
 		`d=..; rm -rf "$d/many"`: false, `d=/var; rm -rf "$d"`: false, `d=.; rm -rf "$d"`: false,
-		`d="many .."; rm -rf $d`: false,
+		`d="many .."; rm -rf $d`:      false,
 		`d=many; read d; rm -rf "$d"`: false, `d=$(pwd); rm -rf "$d"`: false, `d=many; d=$1; rm -rf "$d"`: false,
 		`d=; rm -rf "$d/many"`: false, `rm -rf "$d"; d=many`: true, `d=many; rm -rf "${d%y}"`: false,
 		`d=.git; rm -rf "$d"`: false, `d=many; export d=/; rm -rf "$d"`: false, `d=many; d+=/../..; rm -rf "$d"`: false,
