@@ -153,6 +153,39 @@ func TestGitLinks(t *testing.T) {
 	}
 }
 
+// An index is refreshed with its hash, and without one where git skips it (index.skipHash, Git 2.40). R-LY-02
+func TestRefresh(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		dir := t.TempDir()
+		run(t, dir, "init", "-q", "--object-format="+format)
+		write(t, filepath.Join(dir, "a"), "text")
+		run(t, dir, "add", "a")
+		name := filepath.Join(dir, ".git", "index")
+		was, err := os.ReadFile(name)
+		must(t, err)
+		info, err := os.Stat(filepath.Join(dir, "a"))
+		must(t, err)
+		file := func(string) (Stat, bool) {
+			return Stat{CTime: 7, Ino: 8, MTime: info.ModTime().UnixNano(), Size: 4, Content: func() []byte { return []byte("text") }}, true
+		}
+		hashed := slices.Clone(was)
+		if changed, err := Refresh(hashed, file); !changed || err != nil {
+			t.Fatalf("%s: %t, %v", format, changed, err)
+		}
+		must(t, os.WriteFile(name, hashed, 0o644))
+		if got := run(t, dir, "ls-files", "--debug"); !strings.Contains(got, "ctime: 0:7") || !strings.Contains(got, "ino: 8") {
+			t.Errorf("%s: git reads %s", format, got)
+		}
+		size := map[string]int{"sha1": 20, "sha256": 32}[format]
+		body, none := len(was)-size, make([]byte, size)
+		skipped := append(slices.Clone(was[:body]), none...)
+		if changed, err := Refresh(skipped, file); !changed || err != nil || !bytes.Equal(skipped[:body], hashed[:body]) ||
+			!bytes.Equal(skipped[body:], none) {
+			t.Errorf("%s without a hash: %t, %v", format, changed, err)
+		}
+	}
+}
+
 func FuzzIndex(f *testing.F) {
 	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00"))
 	f.Add(bytes.Repeat([]byte{0xff}, 100))

@@ -113,14 +113,16 @@ type Stat struct {
 // reads them no more to find out that they did not change (git-update-index(1), --refresh). It runs no filter: a file
 // that one converts stays as it is. file returns the file at a path. changed reports whether it noted any.
 func Refresh(b []byte, file func(path string) (Stat, bool)) (changed bool, err error) {
-	for size, sum := range map[int]func() hash.Hash{sha1.Size: sha1.New, sha256.Size: sha256.New} {
+	for _, sum := range []func() hash.Hash{sha256.New, sha1.New} {
 		h := sum()
+		size := h.Size()
 		if len(b) < size {
 			continue
 		}
 		trailer := b[len(b)-size:]
 		h.Write(b[:len(b)-size])
-		if !bytes.Equal(h.Sum(nil), trailer) {
+		skipped := bytes.Equal(trailer, make([]byte, size)) // index.skipHash of git-config(1)
+		if !skipped && !bytes.Equal(h.Sum(nil), trailer) {
 			continue
 		}
 		_, err := entries(b[:len(b)-size], size, func(at int, path string) {
@@ -128,7 +130,9 @@ func Refresh(b []byte, file func(path string) (Stat, bool)) (changed bool, err e
 		})
 		h.Reset()
 		h.Write(b[:len(b)-size])
-		copy(trailer, h.Sum(nil))
+		if !skipped {
+			copy(trailer, h.Sum(nil))
+		}
 		return changed, err
 	}
 	return false, errOddIndex

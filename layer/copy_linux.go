@@ -315,8 +315,8 @@ func dressOpened(at int, want, was State) error {
 			return fmt.Errorf("give it to uid %d, gid %d: %w", want.UID, want.GID, err)
 		}
 	}
-	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, unix.NsecToTimespec(want.MTime)}
 	if want.Kind == Symlink {
+		times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, unix.NsecToTimespec(want.MTime)}
 		return os.NewSyscallError("utimensat", unix.UtimesNanoAt(at, "", times, unix.AT_EMPTY_PATH))
 	}
 	if err := setAttributes(procPath(at), want, was); err != nil {
@@ -331,6 +331,12 @@ func dressOpened(at int, want, was State) error {
 			return os.NewSyscallError("chmod", err)
 		}
 	}
+	return setMTime(at, want.MTime)
+}
+
+// setMTime sets the time of modification of an opened file or directory, which may be opened for its path only.
+func setMTime(at int, mtime int64) error {
+	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, unix.NsecToTimespec(mtime)}
 	return os.NewSyscallError("utimensat", unix.UtimesNanoAt(unix.AT_FDCWD, procPath(at), times, 0))
 }
 

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -15,7 +17,8 @@ import (
 // maxRefreshed bounds the bytes of an index, and those of a file that is read for it.
 const maxRefreshed = 64 << 20
 
-// refreshed is an index that took the place of the one that an Op had, unless it is still in its slot.
+// refreshed is an index that took the place of the one that an Op had under the same path, unless it is still in its
+// slot.
 type refreshed struct {
 	Op   int    `json:"op"`
 	Node Node   `json:"node"`
@@ -28,19 +31,67 @@ type refreshed struct {
 func (m *mover) refresh() error {
 	var landed map[Name]State
 	for i, op := range m.set.Ops {
-		dir, base := path.Split(string(op.Path))
-		if base != "index" || path.Base(dir) != ".git" || len(op.New) != 1 || op.New[0].Kind != File || !m.to[i] ||
-			m.at[i] && !m.resume || op.New[0].Size > maxRefreshed || !isGitDir(m.root, Name(path.Clean(dir))) {
-			continue
-		}
-		if landed == nil {
-			landed = m.landedFiles()
-		}
-		if err := m.refreshIndex(i, Name(path.Dir(path.Clean(dir))), landed); err != nil {
-			return err
+		for k, n := range op.New {
+			at := join(op.Path, n.Path)
+			if path.Base(string(at)) != "index" || n.Kind != File || n.Size > maxRefreshed || !m.to[i] || m.at[i] && !m.resume {
+				continue
+			}
+			tree, ok := m.workTree(Name(path.Dir(string(at))))
+			if !ok {
+				continue
+			}
+			if landed == nil {
+				landed = m.landedFiles()
+			}
+			if err := m.refreshIndex(i, k, tree, landed); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// workTree returns where the files are that the index of a git directory lists: beside it, where a linked work tree's
+// own file says, or a submodule's configuration (gitrepository-layout(5)).
+func (m *mover) workTree(dir Name) (tree Name, ok bool) {
+	if !isGitDir(m.root, dir) {
+		return "", false
+	}
+	if path.Base(string(dir)) == ".git" {
+		return Name(path.Dir(string(dir))), true
+	}
+	to := ""
+	if text := m.text(join(dir, "gitdir")); text != nil {
+		to = path.Dir(strings.TrimRight(string(text), "\r\n"))
+	} else if settings, err := git.ParseConfig(m.text(join(dir, "config"))); err == nil {
+		for _, s := range settings {
+			if s.Key() == "core.worktree" {
+				to = s.Value
+			}
+		}
+	}
+	root, err := os.Readlink(procPath(m.root))
+	if err != nil || to == "" {
+		return "", false
+	}
+	if !path.IsAbs(to) {
+		to = path.Join(root, string(dir), to)
+	}
+	to, ok = strings.CutPrefix(path.Clean(to), root+"/")
+	return Name(to), ok
+}
+
+// text reads a small file of the root, nil where there is none.
+func (m *mover) text(at Name) []byte {
+	s, err := stat(m.root, string(at))
+	if err != nil || s.Kind != File || s.Size > 1<<16 {
+		return nil
+	}
+	text, err := m.readLanded(m.root, string(at), s)
+	if err != nil {
+		return nil
+	}
+	return text
 }
 
 // landedFiles are the files that the root has from the change set.
@@ -56,13 +107,16 @@ func (m *mover) landedFiles() map[Name]State {
 	return files
 }
 
-// refreshIndex replaces the index of an Op, of the work tree at a path. The journal says so first.
-func (m *mover) refreshIndex(i int, tree Name, landed map[Name]State) error {
-	dir, base, err := m.parentOf(m.set.Ops[i].Path)
+// refreshIndex replaces the index that is a node of an Op, of a work tree. The journal says so first.
+func (m *mover) refreshIndex(i, k int, tree Name, landed map[Name]State) error {
+	op := m.set.Ops[i]
+	at, r := join(op.Path, op.New[k].Path), refreshed{Op: i, Node: op.New[k]}
+	dir, err := open(m.root, path.Dir(string(at)), unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
-		return err
+		return nil
 	}
-	text, err := m.readLanded(dir, base, m.set.Ops[i].New[0].State)
+	defer unix.Close(dir)
+	text, err := m.readLanded(dir, "index", r.Node.State)
 	if err != nil {
 		return nil // somebody replaced it
 	}
@@ -77,19 +131,25 @@ func (m *mover) refreshIndex(i int, tree Name, landed map[Name]State) error {
 		return nil
 	}
 	list := &m.l.state.Refreshed
-	r := refreshed{i, m.set.Ops[i].New[0], "index" + itoa(len(*list))}
+	r.Slot = "index" + itoa(len(*list))
 	if err := m.write(r.Slot, text, &r.Node.State); err != nil {
+		return err
+	}
+	above, err := fstat(dir)
+	if err != nil {
 		return err
 	}
 	*list = append(*list, r)
 	if err := m.l.save(); err != nil {
 		return err
 	}
-	if err := unix.Renameat(m.slots, r.Slot, dir, base); err != nil {
-		return os.NewSyscallError("rename", err)
+	if err := unix.Renameat(m.slots, r.Slot, dir, "index"); err != nil {
+		return nil // a directory that denies its owner to write
 	}
-	m.set.Ops[i].New = []Node{r.Node}
-	return nil
+	if m.set.Ops[i].New[k] = r.Node; r.Node.Path == "." {
+		return nil // the directory is the root's, whose times come last
+	}
+	return setMTime(dir, above.MTime)
 }
 
 // write makes a file in the slots.
@@ -136,7 +196,10 @@ func (m *mover) content(at Name, now State) []byte {
 func (l *Layer) refresh() {
 	for _, r := range l.state.Refreshed {
 		if _, err := os.Lstat(path.Join(l.slots(), r.Slot)); os.IsNotExist(err) {
-			l.set.Ops[r.Op].New = []Node{r.Node}
+			list := l.set.Ops[r.Op].New
+			if k := slices.IndexFunc(list, func(n Node) bool { return n.Path == r.Node.Path }); k >= 0 {
+				list[k] = r.Node
+			}
 		}
 	}
 }

@@ -36,3 +36,43 @@ func TestRefreshedIndex(t *testing.T) {
 		t.Errorf("%d landings", landings)
 	}
 }
+
+// TestRefreshedIndexes has a run make a clone, a linked work tree and a submodule, and another run change a file in
+// each: git reads none of their files again once they landed. Rule 12; R-LY-02, R-LY-04.
+func TestRefreshedIndexes(t *testing.T) {
+	trees := []string{".", "clone", "linked", "sub"}
+	b := gitBench(t, `git clone -q --no-hardlinks . clone; git worktree add -q -b linked linked
+		sed -i s,/run-merged/,/root/, .git/worktrees/linked/gitdir linked/.git
+		git -c protocol.file.allow=always submodule --quiet add "file://$PWD/clone" sub; touch -d 2020-01-01 clone sub linked`)
+	lands := func() {
+		t.Helper()
+		before := b.snapshot()
+		for round := range 3 {
+			if err := b.Land(b.root, yes); err != nil {
+				t.Fatal(err)
+			}
+			for _, tree := range trees {
+				got := b.git("--no-optional-locks", "-C", tree, "diff-files", "--ignore-submodules")
+				if got != "" {
+					t.Errorf("round %d: in %s git would read again %s", round, tree, got)
+				}
+			}
+			if round == 2 {
+				return
+			}
+			if err := b.Undo(b.root); err != nil {
+				t.Fatal(err)
+			}
+			if d := differences(b.snapshot(), before); d != "" {
+				t.Fatalf("undone, yet different:\n%s", d)
+			}
+		}
+	}
+	lands()
+	b.git("worktree", "repair")
+	b.layer("later", step{Do: "sh", Data: `for d in clone linked sub; do
+		at=$(git -C $d rev-parse --absolute-git-dir | sed s,/root/,/later-merged/,)
+		echo $d > $d/file; git --git-dir=$at --work-tree=$d add -A; done`})
+	b.take()
+	lands()
+}

@@ -62,9 +62,8 @@ func (l *Layer) adopt(root int, spare string) error {
 		return errors.New("the root has other metadata meanwhile")
 	}
 	if have.MTime != want.MTime {
-		times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, unix.NsecToTimespec(want.MTime)}
-		if err := unix.UtimesNanoAt(int(upper.Fd()), ".", times, 0); err != nil {
-			return os.NewSyscallError("utimensat", err)
+		if err := setMTime(int(upper.Fd()), want.MTime); err != nil {
+			return err
 		}
 	}
 	if err := os.Rename(spare, l.dir); err != nil {
