@@ -166,14 +166,16 @@ func TestRefresh(t *testing.T) {
 		info, err := os.Stat(filepath.Join(dir, "a"))
 		must(t, err)
 		file := func(string) (Stat, bool) {
-			return Stat{CTime: 7, Ino: 8, MTime: info.ModTime().UnixNano(), Size: 4, Content: func() []byte { return []byte("text") }}, true
+			content := func() []byte { return []byte("text") }
+			return Stat{CTime: 7, Ino: 8, MTime: info.ModTime().UnixNano(), Size: 4, Content: content}, true
 		}
 		hashed := slices.Clone(was)
 		if changed, err := Refresh(hashed, file); !changed || err != nil {
 			t.Fatalf("%s: %t, %v", format, changed, err)
 		}
 		must(t, os.WriteFile(name, hashed, 0o644))
-		if got := run(t, dir, "ls-files", "--debug"); !strings.Contains(got, "ctime: 0:7") || !strings.Contains(got, "ino: 8") {
+		got := run(t, dir, "ls-files", "--debug")
+		if !strings.Contains(got, "ctime: 0:7") || !strings.Contains(got, "ino: 8") {
 			t.Errorf("%s: git reads %s", format, got)
 		}
 		size := map[string]int{"sha1": 20, "sha256": 32}[format]

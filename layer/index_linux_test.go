@@ -43,7 +43,7 @@ func TestRefreshedIndexes(t *testing.T) {
 	trees := []string{".", "clone", "linked", "sub"}
 	b := gitBench(t, `git clone -q --no-hardlinks . clone; git worktree add -q -b linked linked
 		sed -i s,/run-merged/,/root/, .git/worktrees/linked/gitdir linked/.git
-		git -c protocol.file.allow=always submodule --quiet add "file://$PWD/clone" sub; touch -d 2020-01-01 clone sub linked`)
+		git -c protocol.file.allow=always submodule --quiet add "file://$PWD/clone" sub`)
 	lands := func() {
 		t.Helper()
 		before := b.snapshot()
