@@ -55,7 +55,7 @@ func (j *judging) decide() {
 			v.Run = Execution{}
 		}
 	}
-	if v.Decision == Auto && v.Sandboxed && j.cmd.CallerRuns {
+	if v.Decision == Auto && (v.Sandboxed || j.guarded) && j.cmd.CallerRuns {
 		v.Decision, v.Rule = Ask, "outside the sandbox"
 		v.Why = "it is harmless only inside the sandbox, and the caller runs it outside"
 	}

@@ -72,7 +72,9 @@ func (j *judging) words(c *analysis.Call) ([]analysis.Arg, bool) {
 			args = append(args, analysis.Arg{Shown: &c.Args[i]})
 		case c.Args[i].Kind == analysis.Glob:
 			arg := analysis.Arg{Glob: &c.Args[i]}
-			switch how := globStart(state.use, &c.Args[i], i); {
+			how := globStart(state.use, &c.Args[i], i)
+			j.guarded = j.guarded || how != ""
+			switch {
 			case how == "--" && !dashed:
 				args, dashed = append(args, analysis.Arg{Text: "--"}), true
 			case how == "./":

@@ -37,6 +37,7 @@ type judging struct {
 	networks     []string
 	blocking     blocking // the reason for BlockedPath
 	beyond       bool     // a danger or a path is not confined to the project
+	guarded      bool     // a glob runs with a prefix, so that no match of it is an option
 	landed       bool     // a danger is the loss of files of the project, which a landing counts
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,7 +64,8 @@ func approveVerb(a *app) *cobra.Command {
 	f.StringVar(&o.hash, "hash", "", "answer only if the request still has this hash (its beginning is enough)")
 	f.StringVar(&o.suggestion, "suggestion", "", "number of the wider rule on offer that is granted with it")
 	f.StringVar(&o.widening, "widening", "", "number of the path or host on offer that is opened with it")
-	f.StringVar(&o.trust, "trust", "", "of a project's first question: contained, each, or once, which does not trust it")
+	f.StringVar(&o.trust, "trust", "", "of a project's first question: contained, each (unless --scope is once), or once, which "+
+		"does not trust it")
 	f.BoolVar(&o.once, "once", false, "without an ID: leave when no request is left")
 	f.BoolVar(&o.plain, "plain", false, "without an ID: ask line by line, for screen readers and terminals that can do "+
 		"no more")
@@ -91,6 +93,10 @@ func (a *app) approveOne(c *cobra.Command, id string, o approveOptions) error {
 	}
 	answer := ipc.Answer{ID: id, Rev: q.Rev, Hash: q.Hash, Allow: o.allow, Scope: o.scope, ForMS: o.lifetime.ms(),
 		Note: o.note, Key: "--allow", Suggestion: o.suggestion, Widening: o.widening, Trust: o.trust}
+	if o.scope == "once" && answer.Trust == "" && slices.Contains(q.Trusts, "once") {
+		answer.Trust = "once" // nothing but this call
+	}
+	trusts := o.allow && len(q.Trusts) > 0 && answer.Trust != "once"
 	if o.deny {
 		answer.Mode, answer.Key = "soft", "--deny"
 		if o.stop {
@@ -120,7 +126,11 @@ func (a *app) approveOne(c *cobra.Command, id string, o approveOptions) error {
 	if d.Allowed {
 		what = "allowed"
 	}
-	fields(a.out, what, id, "scope", d.Scope, "grant", d.Grant, "note", d.Note, "by", d.By)
+	trusted := ""
+	if trusts && d.Allowed {
+		trusted = "this project (undo: sbx trust --remove)"
+	}
+	fields(a.out, what, id, "scope", d.Scope, "grant", d.Grant, "trusted", trusted, "note", d.Note, "by", d.By)
 	return nil
 }
 
