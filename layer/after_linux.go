@@ -209,20 +209,10 @@ func (a *After) copied(at Name, f func(*os.File) error) error {
 		return err
 	}
 	defer slots.Close()
-	dir, elements := int(slots.Fd()), strings.Split(itoa(a.ops[top])+strings.TrimPrefix(string(at), string(top)), "/")
-	for _, element := range elements[:len(elements)-1] {
-		below, leave, err := enter(dir, element)
-		if err != nil {
-			return err
-		}
-		defer leave()
-		dir = below
-	}
-	fd, err := openLoose(dir, elements[len(elements)-1], unix.O_RDONLY|unix.O_NONBLOCK, 0o400)
+	file, err := reach(int(slots.Fd()), Name(itoa(a.ops[top])+strings.TrimPrefix(string(at), string(top))))
 	if err != nil {
 		return err
 	}
-	file := os.NewFile(uintptr(fd), string(at))
 	defer file.Close()
 	return f(file)
 }

@@ -235,7 +235,7 @@ func (c *copier) dropSetID(s *State, at Name) {
 
 func (c *copier) dir(dir int, name string, s *State, to string, at, rel Name, depth int, out *[]Node) error {
 	if depth >= maxDepth {
-		return fmt.Errorf("%w: more than %d directories deep", errTooMany, maxDepth)
+		return errDeep
 	}
 	if err := unix.Mkdirat(c.into, to, 0o700); err != nil {
 		return err
@@ -255,20 +255,21 @@ func (c *copier) dir(dir int, name string, s *State, to string, at, rel Name, de
 		return err
 	}
 	for _, entry := range entries {
+		rel := join(rel, Name(entry))
 		e, _, err := upperState(src, entry)
 		if err != nil {
-			return fmt.Errorf("%q: %w", join(rel, Name(entry)), err)
+			return locate(join(at, rel), err)
 		}
 		if e.Kind == Absent || e.Kind == Special {
-			c.skip(src, entry, join(at, join(rel, Name(entry))))
+			c.skip(src, entry, join(at, rel))
 			continue
 		}
 		below := path.Join(to, entry)
 		if len(below) >= unix.PathMax {
-			return fmt.Errorf("%q: %w", join(rel, Name(entry)), unix.ENAMETOOLONG)
+			return locate(join(at, rel), unix.ENAMETOOLONG)
 		}
-		if err := c.node(src, entry, e, below, at, join(rel, Name(entry)), depth+1, out); err != nil {
-			return fmt.Errorf("%q: %w", join(rel, Name(entry)), err)
+		if err := c.node(src, entry, e, below, at, rel, depth+1, out); err != nil {
+			return locate(join(at, rel), err)
 		}
 	}
 	return nil // complete dresses it: nothing has to be reached through it then

@@ -55,29 +55,48 @@ func deepen(t *testing.T, dir string) {
 // tooLarge wants a layer not to be taken, with an error that says so, within bounds of time and memory.
 func (b *bench) tooLarge(what string) {
 	b.t.Helper()
+	if err := b.takeWithin(); !errors.Is(err, errTooMany) || !strings.Contains(err.Error(), what) {
+		b.t.Errorf("got %.200v", err)
+	}
+	if b.Status() != Mounted {
+		b.t.Errorf("it is %s", b.Status())
+	}
+}
+
+// tooDeep wants a layer to be held for its depth.
+func (b *bench) tooDeep() {
+	b.t.Helper()
+	if err := b.takeWithin(); err != nil {
+		b.t.Fatalf("got %.200v", err)
+	}
+	err := b.Land(b.root, yes)
+	if !errors.As(err, new(*ConflictError)) || !strings.Contains(err.Error(), "more than 256 directories deep") ||
+		len(err.Error()) > 2000 || b.Status() != Held {
+		b.t.Errorf("landed: %s, %.300v", b.Status(), err)
+	}
+}
+
+// takeWithin takes a layer within bounds of time and memory.
+func (b *bench) takeWithin() error {
+	b.t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	begin := time.Now()
 	err := b.Take(b.root)
 	took := time.Since(begin)
 	runtime.ReadMemStats(&after)
-	if !errors.Is(err, errTooMany) || !strings.Contains(err.Error(), what) {
-		b.t.Errorf("got %.200v", err)
-	}
-	if b.Status() != Mounted {
-		b.t.Errorf("it is %s", b.Status())
-	}
 	if size := (after.Sys - before.Sys) >> 20; size > 512 || took > 2*time.Minute {
 		b.t.Errorf("it took %v and %d MiB", took, size)
 	}
+	return err
 }
 
-// TestDeepLayer has a layer deeper than any path, and one that removes such a tree: Take names the depth, and fails.
+// TestDeepLayer has a layer deeper than any path, and one that removes such a tree: both are held, for their depth.
 // R-LY-02.
 func TestDeepLayer(t *testing.T) {
 	b := hostile(t, "")
 	deepen(t, b.Upper())
-	b.tooLarge("directories deep")
+	b.tooDeep()
 	b = landBench(t, []step{{Do: "mkdir", Path: "top", Mode: 0o755}}, nil)
 	deepen(t, b.at("top"))
 	l, err := New(filepath.Join(b.dir, "again"), b.root)
@@ -88,7 +107,7 @@ func TestDeepLayer(t *testing.T) {
 	if err := unix.Mknod(b.Upper()+"/top", unix.S_IFCHR, 0); err != nil { // a whiteout
 		t.Fatal(err)
 	}
-	b.tooLarge("directories deep")
+	b.tooDeep()
 }
 
 // TestWideLayer has a layer of more entries than a change set holds: Take says so, and fails. From -rapid.checks=1000

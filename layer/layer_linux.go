@@ -115,7 +115,7 @@ func (l *Layer) take(root *os.File, between below) error {
 	defer upper.Close()
 	if l.set, err = take(int(root.Fd()), int(upper.Fd()), int(slots.Fd()), l.state.Stamp, between); err != nil {
 		l.set = nil
-		return err
+		return errors.Join(err, Remove(l.slots())) // the next attempt needs their room
 	}
 	data, err := json.Marshal(l.set)
 	if err != nil {
@@ -378,11 +378,10 @@ func (l *Layer) Displaced(f func(Name, *os.File) error) error {
 			if n.Kind != File {
 				continue
 			}
-			fd, err := openLoose(m.slots, string(join(Name(itoa(i)), n.Path)), unix.O_RDONLY|unix.O_NONBLOCK, 0o400)
+			file, err := reach(m.slots, join(Name(itoa(i)), n.Path))
 			if err != nil {
 				continue
 			}
-			file := os.NewFile(uintptr(fd), "displaced")
 			if err := f(join(op.Path, n.Path), file); err != nil {
 				return err
 			}
@@ -406,12 +405,11 @@ func (l *Layer) Content(at Name) (*os.File, error) {
 			if l.state.At[i] || n.Kind != File || join(op.Path, n.Path) != at {
 				continue
 			}
-			slot := string(join(Name(itoa(i)), n.Path))
-			fd, err := openLoose(int(slots.Fd()), slot, unix.O_RDONLY|unix.O_NONBLOCK, 0o400)
+			file, err := reach(int(slots.Fd()), join(Name(itoa(i)), n.Path))
 			if err != nil {
 				return fail(err)
 			}
-			return os.NewFile(uintptr(fd), string(at)), nil
+			return file, nil
 		}
 	}
 	return fail(fs.ErrNotExist)

@@ -24,8 +24,35 @@ const (
 	maxXattrs = 64 << 10
 )
 
-// errTooMany is returned where a tree is above the bounds.
-var errTooMany = errors.New("too large a tree")
+// errTooMany is returned where a tree has more entries than are read, errDeep where it has more directories in each
+// other.
+var (
+	errTooMany = errors.New("too large a tree")
+	errDeep    = fmt.Errorf("more than %d directories deep", maxDepth)
+)
+
+// exhausts reports whether an error is one of the host, of which no object is the cause.
+func exhausts(err error) bool {
+	return slices.ContainsFunc([]error{errTooMany, unix.ENOSPC, unix.EDQUOT, unix.EIO, unix.EROFS, unix.ENOMEM, unix.EMFILE,
+		unix.ENFILE}, func(e error) bool { return errors.Is(err, e) })
+}
+
+// located is an error of an object of a tree, with its path once.
+type located struct {
+	at  Name
+	err error
+}
+
+func (e *located) Error() string { return fmt.Sprintf("%q: %v", e.at, e.err) }
+func (e *located) Unwrap() error { return e.err }
+
+// locate has an error name the object, unless it names one below.
+func locate(at Name, err error) error {
+	if err == nil || errors.As(err, new(*located)) {
+		return err
+	}
+	return &located{at, err}
+}
 
 // open opens a path below a directory. It follows no link, leaves the directory by no way and enters no mount.
 func open(dir int, name string, flags int) (int, error) {
@@ -79,6 +106,25 @@ func enter(dir int, name string) (fd int, leave func(), err error) {
 		return -1, nil, err
 	}
 	return fd, func() { unix.Close(fd); restore() }, nil
+}
+
+// reach opens a file below a directory for reading, through directories whose modes close them, as their owner could.
+func reach(dir int, at Name) (*os.File, error) {
+	elements := strings.Split(string(at), "/")
+	last := len(elements) - 1
+	for _, element := range elements[:last] {
+		below, leave, err := enter(dir, element)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		dir = below
+	}
+	fd, err := openLoose(dir, elements[last], unix.O_RDONLY|unix.O_NONBLOCK, 0o400)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), string(at)), nil
 }
 
 // loosen adds bits to the mode of a file or directory until restore is called.
@@ -264,7 +310,7 @@ func (l *lister) list(dir int, name string) ([]Node, error) {
 
 func (l *lister) below(dir int, name, rel string, depth int, out *[]Node) error {
 	if depth > maxDepth {
-		return fmt.Errorf("%q: %w: more than %d directories deep", rel, errTooMany, maxDepth)
+		return locate(Name(rel), errDeep)
 	}
 	fd, leave, err := enter(dir, name)
 	if err != nil {

@@ -3,6 +3,7 @@ package layer
 import (
 	"bufio"
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -128,11 +129,35 @@ func foreign(root int, mapped func(uid, gid uint32) bool) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if s.Kind != Absent && !mapped(s.UID, s.GID) {
+		switch {
+		case s.Kind == Absent:
+			continue
+		case !mapped(s.UID, s.GID):
 			return fmt.Sprintf("%q in it belongs to uid %d, gid %d, which a sandbox can't name", name, s.UID, s.GID), nil
+		case name == "." && s.Mode&unix.S_ISGID != 0:
+			return "its directory has the set-group-ID bit, which new ones in it inherit and no sandbox can set", nil
 		}
 	}
-	return "", nil
+	own, err := stat(root, ".")
+	for _, list := range []string{accessAttribute, "system.posix_acl_default"} {
+		if id, ok := unnamed(aclOf(root, ".", list), own, mapped); ok {
+			return fmt.Sprintf("its access control list, which new files inherit, names id %d, which a sandbox can't", id), nil
+		}
+	}
+	return "", err
+}
+
+// unnamed returns a user or group of an access control list (linux/posix_acl_xattr.h) that is not mapped.
+func unnamed(list []byte, s State, mapped func(uid, gid uint32) bool) (id uint32, ok bool) {
+	const user, group = 0x02, 0x08
+	for at := 4; at+8 <= len(list); at += 8 {
+		id := binary.LittleEndian.Uint32(list[at+4:])
+		switch tag := binary.LittleEndian.Uint16(list[at:]); {
+		case tag == user && !mapped(id, s.GID), tag == group && !mapped(s.UID, id):
+			return id, true
+		}
+	}
+	return 0, false
 }
 
 // maxTick bounds the wait for a later time of a file system.

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -90,6 +91,46 @@ func TestReasonOfOwners(t *testing.T) {
 		})
 		if err != nil || mapped != (reason == "") {
 			t.Errorf("mapped %t: got %q, %v", mapped, reason, err)
+		}
+	}
+}
+
+// A set-group-ID bit or an access control list that names somebody else, which all that is new in the root inherits, is a
+// reason. R-LY-01
+func TestReasonOfInheritance(t *testing.T) {
+	dir := t.TempDir()
+	at := filepath.Join(dir, "project")
+	for _, name := range []string{at, filepath.Join(dir, "state")} {
+		if err := os.Mkdir(name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.Open(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	other := acl()
+	binary.LittleEndian.PutUint32(other[len(other)-3*8-4:], 54321) // the user that it names
+	for _, c := range []struct {
+		change func() error
+		want   string
+	}{
+		{func() error { return unix.Lsetxattr(at, "system.posix_acl_default", acl(), 0) }, ""},
+		{func() error { return unix.Lsetxattr(at, "system.posix_acl_default", other, 0) }, "id 54321"},
+		{func() error { return unix.Lremovexattr(at, "system.posix_acl_default") }, ""},
+		{func() error { return unix.Lsetxattr(at, "system.posix_acl_access", other, 0) }, "id 54321"},
+		{func() error { return unix.Lremovexattr(at, "system.posix_acl_access") }, ""},
+		{func() error { return unix.Chmod(at, 0o2775) }, "set-group-ID bit"},
+	} {
+		if err := c.change(); err != nil {
+			t.Fatal(err)
+		}
+		reason, err := Reason(root, filepath.Join(dir, "state"), func(uid, gid uint32) bool {
+			return int(uid) == os.Getuid() && int(gid) == os.Getgid()
+		})
+		if err != nil || !strings.Contains(reason, c.want) || c.want == "" && reason != "" {
+			t.Errorf("got %q, %v; want %q", reason, err, c.want)
 		}
 	}
 }

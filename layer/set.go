@@ -85,7 +85,8 @@ type Set struct {
 	// Dirs are the changes of directories that exist before and after and keep their identity: parents of Ops, and
 	// those with other metadata.
 	Dirs []Change `json:"dirs,omitempty"`
-	// Conflicts are the paths that somebody else changed since the run began. A set that has one does not land.
+	// Conflicts are the paths that somebody else changed since the run began, and those of which no copy can be made. A
+	// set that has one does not land.
 	Conflicts []Note `json:"conflicts,omitempty"`
 	// Skipped are the objects of the layer that never land: FIFOs, sockets and devices.
 	Skipped []Note `json:"skipped,omitempty"`

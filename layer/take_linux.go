@@ -61,8 +61,8 @@ func (t *taker) complete() error {
 			n := &op.New[k]
 			to := string(join(Name(itoa(i)), n.Path))
 			if n.Kind == Dir {
-				if err := t.dress(to, &n.State); err != nil {
-					return fmt.Errorf("copy of %q: %w", join(op.Path, n.Path), err)
+				if err := t.dressDir(to, n, join(op.Path, n.Path)); err != nil {
+					return err
 				}
 			}
 			if n.Kind == File && len(t.links) > 0 {
@@ -77,11 +77,27 @@ func (t *taker) complete() error {
 	return nil
 }
 
+// dressDir gives a copied directory its looks. Without the right to set its set-group-ID bit, which directories inherit,
+// it lands without the bit.
+func (t *taker) dressDir(to string, n *Node, at Name) error {
+	err := t.dress(to, &n.State)
+	if errors.Is(err, unix.EPERM) && n.Mode&0o6000 != 0 {
+		t.set.Altered = append(t.set.Altered, Note{at, "lands without its set-group-ID bit: no sandbox can set it"})
+		n.Mode &^= 0o6000
+		err = t.dress(to, &n.State)
+	}
+	if err != nil && !exhausts(err) {
+		t.conflict(at, unlandable(err))
+		return nil
+	}
+	return locate(at, err)
+}
+
 // upperState returns an object of a layer, readable or not.
 func upperState(dir int, name string) (s State, overlay map[string][]byte, err error) {
 	s, overlay, err = full(dir, name)
 	if errors.Is(err, unix.EACCES) && (s.Kind == File || s.Kind == Dir) {
-		list := accessList(dir, name)
+		list := aclOf(dir, name, accessAttribute)
 		restore, lerr := loosen(dir, name, 0o400)
 		if lerr != nil {
 			return s, nil, err
@@ -96,15 +112,16 @@ func upperState(dir int, name string) (s State, overlay map[string][]byte, err e
 
 const accessAttribute = "system.posix_acl_access"
 
-// accessList returns the access control list of an object, in which a change of the mode shows (acl(5)). nil: none.
-func accessList(dir int, name string) []byte {
+// aclOf returns an access control list of an object, nil where it has none. In that of its access a change of the mode
+// shows (acl(5)).
+func aclOf(dir int, name, list string) []byte {
 	at, err := open(dir, name, unix.O_PATH)
 	if err != nil {
 		return nil
 	}
 	defer unix.Close(at)
 	buf := make([]byte, maxXattrs)
-	n, err := unix.Getxattr(procPath(at), accessAttribute, buf)
+	n, err := unix.Getxattr(procPath(at), list, buf)
 	if err != nil {
 		return nil
 	}
@@ -115,17 +132,23 @@ func accessList(dir int, name string) []byte {
 // that.
 func (t *taker) merged(rel Name, low, up int, parent, was, now State, depth int) error {
 	if depth > maxDepth {
-		return fmt.Errorf("%q: %w: more than %d directories deep", rel, errTooMany, maxDepth)
+		return locate(rel, errDeep)
 	}
 	ops, dirs, replaced := len(t.set.Ops), len(t.set.Dirs), t.replaced
 	entries, err := names(up, &t.left)
 	if err != nil {
-		return fmt.Errorf("%q: %w", rel, err)
+		return locate(rel, err)
 	}
 	for _, name := range entries {
-		if err := t.entry(join(rel, Name(name)), name, low, up, was, depth); err != nil {
-			return fmt.Errorf("%q: %w", join(rel, Name(name)), err)
+		at := join(rel, Name(name))
+		err := locate(at, t.entry(at, name, low, up, was, depth))
+		if err == nil {
+			continue
 		}
+		if exhausts(err) {
+			return err
+		}
+		t.conflict(at, unlandable(err))
 	}
 	if len(t.set.Ops) == ops && len(t.set.Dirs) == dirs && was.sameMetadata(now) && was.MTime == now.MTime {
 		return nil
@@ -148,6 +171,14 @@ func (t *taker) changedDir(rel Name, parent, was, now State, replaces bool) {
 	case replaces && parent.CTime >= t.set.Stamp:
 		t.conflict(rel, "another directory may be in its place since the run began")
 	}
+}
+
+// unlandable is the reason of a conflict with an object of which no copy can be made.
+func unlandable(err error) string {
+	if errors.Is(err, unix.EXDEV) {
+		return "another file system is mounted there"
+	}
+	return "it can't land (a direct run has no such limit: sbx run --direct): " + err.Error()
 }
 
 func (t *taker) conflict(at Name, reason string) {
@@ -240,7 +271,7 @@ func (t *taker) op(at Name, name string, low, up int, now State) error {
 	}
 	if now.Kind != Absent {
 		if op.New, err = t.tree(up, name, now, slot, at); err != nil {
-			return err
+			return errors.Join(err, Remove(procPath(t.into)+"/"+slot))
 		}
 	}
 	if len(op.Old) > 0 {
