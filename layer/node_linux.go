@@ -33,8 +33,10 @@ var (
 
 // exhausts reports whether an error is one of the host, of which no object is the cause.
 func exhausts(err error) bool {
-	return slices.ContainsFunc([]error{errTooMany, unix.ENOSPC, unix.EDQUOT, unix.EIO, unix.EROFS, unix.ENOMEM, unix.EMFILE,
-		unix.ENFILE}, func(e error) bool { return errors.Is(err, e) })
+	causes := []error{
+		errTooMany, unix.ENOSPC, unix.EDQUOT, unix.EIO, unix.EROFS, unix.ENOMEM, unix.EMFILE, unix.ENFILE,
+	}
+	return slices.ContainsFunc(causes, func(e error) bool { return errors.Is(err, e) })
 }
 
 // located is an error of an object of a tree, with its path once.

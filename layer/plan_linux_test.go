@@ -95,8 +95,8 @@ func TestReasonOfOwners(t *testing.T) {
 	}
 }
 
-// A set-group-ID bit or an access control list that names somebody else, which all that is new in the root inherits, is a
-// reason. R-LY-01
+// A set-group-ID bit or an access control list that names somebody else, which all that is new in the root inherits, is
+// a reason. R-LY-01
 func TestReasonOfInheritance(t *testing.T) {
 	dir := t.TempDir()
 	at := filepath.Join(dir, "project")

@@ -77,8 +77,8 @@ func (t *taker) complete() error {
 	return nil
 }
 
-// dressDir gives a copied directory its looks. Without the right to set its set-group-ID bit, which directories inherit,
-// it lands without the bit.
+// dressDir gives a copied directory its looks. Without the right to set its set-group-ID bit, which directories
+// inherit, it lands without the bit.
 func (t *taker) dressDir(to string, n *Node, at Name) error {
 	err := t.dress(to, &n.State)
 	if errors.Is(err, unix.EPERM) && n.Mode&0o6000 != 0 {

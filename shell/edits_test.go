@@ -167,22 +167,24 @@ func TestContainedBuildFiles(t *testing.T) {
 	}
 }
 
-// What a caller runs as it stands asks where a glob could yield an option: only a run of ours has words before it.
+// What a caller runs as it is written asks where a glob could yield an option: only a run of ours has words before it.
 func TestCallerRunsGlobs(t *testing.T) {
 	tool := newTool(t, shell.Config{})
 	for line, want := range map[string]shell.Decision{
 		"sed -n 1p *": shell.Ask, "git diff *": shell.Ask, "git log -p *": shell.Ask, "grep -n foo *.go": shell.Ask,
-		"wc -l [a-z]*": shell.Ask, "file ?": shell.Ask, "ls | grep x; wc -l *": shell.Ask, "(cd src; wc -l *)": shell.Ask,
+		"wc -l [a-z]*": shell.Ask, "file ?": shell.Ask,
+		"ls | grep x; wc -l *": shell.Ask, "(cd src; wc -l *)": shell.Ask,
 		`for f in *; do wc -l "$f"; done`: shell.Ask, "find . -name x -exec wc -l {} *": shell.Ask,
 		"wc -l ./*": shell.Auto, "wc -l -- *": shell.Auto, "git diff -- *": shell.Auto, "wc -l src/*.go": shell.Auto,
 		"sed -n 1p a.go": shell.Auto,
 	} {
 		cmd := shell.Command{Line: line, Cwd: "/home/u/p", Project: "/home/u/p", Home: "/home/u"}
-		if v, _ := facts.Judge(context.Background(), tool, cmd, facts.Options{}); v.Decision != shell.Auto && want == shell.Auto {
+		v, _ := facts.Judge(context.Background(), tool, cmd, facts.Options{})
+		if v.Decision != shell.Auto && want == shell.Auto {
 			t.Errorf("%q: %v: %s", line, v.Decision, v.Why)
 		}
 		cmd.CallerRuns = true
-		if v, _ := facts.Judge(context.Background(), tool, cmd, facts.Options{}); v.Decision != want {
+		if v, _ = facts.Judge(context.Background(), tool, cmd, facts.Options{}); v.Decision != want {
 			t.Errorf("%q, which the caller runs: %v, want %v: %s", line, v.Decision, want, v.Why)
 		}
 	}

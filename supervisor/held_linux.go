@@ -46,7 +46,7 @@ func (s *Supervisor) held(sess *Session, id string) (*layeredRun, layerNote, err
 	}
 	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, granted: note.Granted, had: note.Had,
 		above: note.Above, stale: note.Stale, chosen: note.Chosen}
-	if !mayUndo(sess, note.Record) || note.Project != sess.Root || r.reopen() != nil || r.l.Set() == nil {
+	if !mayUndo(sess, note.Record) || note.Project != sess.Root || r.reopen() != nil {
 		return nil, note, noHeld(id)
 	}
 	return r, note, nil
@@ -71,10 +71,16 @@ func (s *Supervisor) names(c *fileCall, j *fileJudgement) (profile.Profile, erro
 	return p, err
 }
 
-// steps are those that the landing of a part carries out.
-func (r *layeredRun) steps(chosen func(int) bool) []files.Step {
+// allSteps are those that the landing of a part carries out.
+func (r *layeredRun) allSteps(chosen func(int) bool) []files.Step {
 	before, after := manifests(r.l.Set(), nil, chosen)
 	steps, _, _ := snapshot.Steps(r.sess.Root, snapshot.List(before), snapshot.List(after)) // lists do not fail
+	return steps
+}
+
+// steps are those that a person sees.
+func (r *layeredRun) steps(chosen func(int) bool) []files.Step {
+	steps := r.allSteps(chosen)
 	// The time of a folder changes with its entries.
 	return slices.DeleteFunc(steps, func(s files.Step) bool {
 		return s.Kind == files.AttrStep && s.Before.Same(s.After) &&
@@ -107,8 +113,12 @@ func (s *Supervisor) heldChange(sess *Session, id string) (HeldChange, error) {
 	}
 	c := HeldChange{
 		ID: id, Exec: note.Exec, Session: note.Session, Project: note.Project, Time: note.Time, Command: note.Note,
-		Why: note.whyHeld(), Digest: r.l.Set().Digest(),
+		Why: note.whyHeld(),
 	}
+	if r.l.Set() == nil {
+		return c, nil
+	}
+	c.Digest = r.l.Set().Digest()
 	at := r.l.At()
 	left := r.l.Set().ChangesOf(func(i int) bool { return !at[i] })
 	c.Changes = changedPaths(sess.Root, left)
@@ -133,6 +143,15 @@ func (s *Supervisor) heldUndoing(c *fileCall, j *fileJudgement) (*undoing, error
 		return nil, err
 	}
 	defer r.root.Close()
+	if r.l.Set() == nil {
+		if c.req.Drop {
+			return &undoing{id: c.req.UndoID, note: note.Note, held: c.req.UndoID, run: true, kept: &heldSteps{}}, nil
+		}
+		if err := r.takeAgain(); err != nil {
+			return nil, &files.Conflict{Op: files.Undo, Path: c.req.UndoID, Reason: files.Unkept,
+				Found: "what the command wrote could not be read: " + err.Error(), Hint: "drop the change set, or try again later"}
+		}
+	}
 	for i, p := range c.req.Paths {
 		if !filepath.IsAbs(p) {
 			p = filepath.Join(c.sess.Root, p)
@@ -150,7 +169,7 @@ func (s *Supervisor) heldUndoing(c *fileCall, j *fileJudgement) (*undoing, error
 	u := &undoing{id: c.req.UndoID, note: note.Note, held: c.req.UndoID, run: true,
 		kept: &heldSteps{steps: r.steps(chosen)}}
 	if !c.req.Drop {
-		u.asks = append(r.judge(p, chosen, r.granted, new([]string)), r.setAsks(r.l.Set().ChangesOf(chosen), false)...)
+		u.asks = append(r.judge(p, chosen, r.granted, new([]string)), r.setAsks(chosen, false)...)
 	}
 	u.guarded = slices.ContainsFunc(u.asks, func(a landAsk) bool { return a.Guarded })
 	u.landing = func(p string) (*os.File, error) {
@@ -165,6 +184,19 @@ func (s *Supervisor) heldUndoing(c *fileCall, j *fileJudgement) (*undoing, error
 			Found: "no change there by " + u.id, Hint: "sbx changes show " + u.id + " shows what it changes"}
 	}
 	return u, nil
+}
+
+// takeAgain makes the change set of a layer that could not be read before.
+func (r *layeredRun) takeAgain() (err error) {
+	r.s.settling.Lock()
+	defer r.s.settling.Unlock()
+	if err = r.reopen(); err != nil || r.l.Set() != nil {
+		return err
+	}
+	if r.held, err = r.s.layersOf(r.above); err != nil {
+		return err
+	}
+	return r.worker(r.s.ctx, func(w *worker.Client, dir *os.File) error { return r.take(r.s.ctx, w, dir) })
 }
 
 // landHeld lands a held change set, or the part at the request's paths, or drops it.
@@ -215,7 +247,7 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 	if err := r.note(note.Held); err != nil {
 		return err
 	}
-	err = r.landPart(ctx, c, j, names, chosen, out)
+	err = r.landPart(context.WithoutCancel(ctx), c, j, names, chosen, out)
 	if err := r.landingEnded(note.Held, err); err != nil {
 		out.Warnings = append(out.Warnings, "the end of the landing is not noted: "+err.Error())
 	}
@@ -241,8 +273,18 @@ func (r *layeredRun) landPart(ctx context.Context, c *fileCall, j *fileJudgement
 		if err != nil {
 			return err
 		}
-		return r.keep(ctx, w, dir, changes)
+		if !noUndo(j.undo.asks) {
+			return r.keep(ctx, w, dir, changes)
+		}
+		changes.Why = "it can't be undone"
+		if err := r.reopen(); err != nil || r.l.Status() != layer.Landed {
+			return err
+		}
+		return r.l.Drop()
 	})
+	if err != nil && r.reopen() == nil && r.l.Status() != layer.Moving && !slices.Equal(r.l.At(), r.had) {
+		err = r.unland(ctx, changes, err)
+	}
 	out.Undo = changes.Undo
 	if changes.Why != "" {
 		out.Warnings = append(out.Warnings, changes.Why)

@@ -11,6 +11,7 @@ import (
 
 	"sandboxd/files"
 	"sandboxd/files/snapshot"
+	"sandboxd/files/store"
 	"sandboxd/layer"
 	"sandboxd/profile/abspath"
 )
@@ -21,6 +22,8 @@ type landAsk struct {
 	Why  string `json:"why"`
 	// Guarded: only a person's own yes counts.
 	Guarded bool `json:"guarded,omitempty"`
+	// NoUndo: the landing can't be undone.
+	NoUndo bool `json:"no_undo,omitempty"`
 }
 
 func (a landAsk) String() string {
@@ -113,19 +116,19 @@ func buildTrees(root string) func(rel string) bool {
 	}
 }
 
-// budgetAsk asks about a landing that displaces more than the undo store keeps.
-func (s *Supervisor) budgetAsk(changes []layer.Change) []landAsk {
-	var bytes int64
-	for _, c := range changes {
-		if c.Old.Kind == layer.File {
-			bytes += c.Old.Size
-		}
-	}
-	if most := s.Undo.MostBytes(); most <= 0 || bytes <= most {
+// budgetAsk asks about a landing whose undo needs more than the undo store keeps.
+func (s *Supervisor) budgetAsk(steps []files.Step) []landAsk {
+	bytes, most := store.Bytes(steps), s.Undo.MostBytes()
+	if most <= 0 || bytes <= most {
 		return nil
 	}
-	return []landAsk{{Why: fmt.Sprintf("it can't be undone: what it replaces has %s, more than files.undo.keep_bytes",
+	return []landAsk{{NoUndo: true, Why: fmt.Sprintf("it can't be undone: that needs %s, more than files.undo.keep_bytes",
 		files.SizeText(bytes))}}
+}
+
+// noUndo reports whether a person was asked about a landing that can't be undone.
+func noUndo(asks []landAsk) bool {
+	return slices.ContainsFunc(asks, func(a landAsk) bool { return a.NoUndo })
 }
 
 // notAsked are the reasons that a person was not asked about.

@@ -100,8 +100,8 @@ type layeredRun struct {
 	l    *layer.Layer
 	end  func() // of its turn
 	view *view  // nil after the run
-	// asked: its question is open, or was answered.
-	asked bool
+	// asked: its question is open, or was answered. undoable: nobody was asked about its command as it can be undone.
+	asked, undoable bool
 	// had is the part that had landed before a landing of a held change set which has not ended.
 	had []bool
 	// granted, above, stale and chosen are those of layerNote; held are the layers of above.
@@ -260,8 +260,10 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 		return
 	}
 	defer r.root.Close()
-	err := r.worker(ctx, func(w *worker.Client, dir *os.File) error {
-		if err := r.take(ctx, w, dir); err != nil {
+	r.undoable = check.j.contained
+	kept := context.WithoutCancel(ctx) // what a command wrote is not lost with its client
+	err := r.worker(kept, func(w *worker.Client, dir *os.File) error {
+		if err := r.take(kept, w, dir); err != nil {
 			return err
 		}
 		set := r.l.Set()
@@ -278,24 +280,26 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 			return &layer.RefusedError{Refused: refused}
 		}
 		err := r.s.seen.Alone(func() error {
-			asks := r.setAsks(set.Changes(), check.j.verdict.Delete && !check.j.contained)
+			asks := r.setAsks(all, check.j.verdict.Delete && !check.j.contained)
 			if asks = append(asks, r.judge(check.j.names, all, r.granted, &result.Warnings)...); len(asks) > 0 {
 				return &askError{asks}
 			}
-			return r.move(ctx, w, dir)
+			return r.move(kept, w, dir)
 		})
 		if err != nil {
 			return err
 		}
 		result.tellLeftBehind(r.sess.Root, set)
 		c.Changes = changedPaths(r.sess.Root, set.Changes())
-		return r.keep(ctx, w, dir, c)
+		return r.keep(kept, w, dir, c)
 	})
-	if err == nil {
-		return
+	if err != nil && r.reopen() == nil && r.l.Status() == layer.Landed {
+		err = r.unland(kept, c, err)
 	}
-	if r.reopen() == nil && r.l.Status() == layer.Landed {
-		c.Covered, c.Why = false, "what the run changed could not be kept: "+err.Error()
+	if err == nil {
+		if !c.Covered {
+			result.Warnings = append(result.Warnings, c.Why)
+		}
 		return
 	}
 	r.end()
@@ -305,6 +309,20 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 	if err != nil {
 		r.hold(c, result, err)
 	}
+}
+
+// unland takes back a landing whose undo can't be kept: the error says so. Where that is impossible, as somebody
+// changed what had landed, it stays.
+func (r *layeredRun) unland(ctx context.Context, c *Changes, cause error) error {
+	err := r.worker(ctx, func(w *worker.Client, dir *os.File) error {
+		_, err := w.Layer(ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerRevert, At: r.had}, nil)
+		return err
+	})
+	if err = errors.Join(err, r.reopen()); err == nil {
+		return fmt.Errorf("its undo can't be kept: %w", cause)
+	}
+	c.Covered, c.Why = false, fmt.Sprintf("what it changed can't be undone: %v, and not taken back: %v", cause, err)
+	return r.l.Drop()
 }
 
 // take has the worker make the change set.
@@ -324,12 +342,12 @@ func (r *layeredRun) take(ctx context.Context, w *worker.Client, dir *os.File) e
 	return r.reopen()
 }
 
-// setAsks are the reasons to ask that the change set itself shows. deletes: the command's words showed that it deletes,
-// before it was permitted to.
-func (r *layeredRun) setAsks(changes []layer.Change, deletes bool) []landAsk {
-	asks := r.s.budgetAsk(changes)
+// setAsks are the reasons to ask that the chosen parts of the change set show. deletes: the command's words showed that
+// it deletes, before it was permitted to.
+func (r *layeredRun) setAsks(chosen func(int) bool, deletes bool) []landAsk {
+	asks := r.s.budgetAsk(r.allSteps(chosen))
 	if !deletes {
-		asks = append(asks, deletionAsk(r.sess.Root, changes)...)
+		asks = append(asks, deletionAsk(r.sess.Root, r.l.Set().ChangesOf(chosen))...)
 	}
 	return asks
 }
@@ -346,6 +364,8 @@ func (r *layeredRun) ask(ctx context.Context, e *Exec, c *Changes, result *Resul
 	switch {
 	case errors.As(err, &denied):
 		return fmt.Errorf("%s (%s)", denied.Result.Decision.Why, cause)
+	case ctx.Err() != nil:
+		return fmt.Errorf("its client ended before a person answered (%w)", cause)
 	case err != nil:
 		return err
 	}
@@ -371,18 +391,17 @@ func (r *layeredRun) hold(c *Changes, result *Result, cause error) {
 	if !asked {
 		result.Code = 126
 	}
-	if r.l.Set() == nil {
-		result.Warnings = append(result.Warnings, fmt.Sprintf("the command ended with status %d, and what it wrote could "+
-			"not be read: %s; the next daemon tries again (%s)", own, why, r.dir))
-		return
+	text := "what it wrote could not be read"
+	if set := r.l.Set(); set != nil {
+		c.Changes, c.Digest = changedPaths(r.sess.Root, set.Changes()), set.Digest()
+		text = "what it wrote did not land"
 	}
-	c.Changes, c.Digest = changedPaths(r.sess.Root, r.l.Set().Changes()), r.l.Set().Digest()
 	if err := r.noteHeld(why); err != nil {
 		result.Warnings = append(result.Warnings, "what the command wrote is not held: "+err.Error())
 		return
 	}
 	c.HeldID = heldID(r.rec.Exec)
-	text := fmt.Sprintf("the command ended with status %d, and what it wrote did not land: %s; it is held", own, why)
+	text = fmt.Sprintf("the command ended with status %d, and %s: %s; it is held", own, text, why)
 	if asked {
 		text = "what the command wrote is held"
 	}
@@ -407,7 +426,7 @@ func (r *layeredRun) noteHeld(why string) error {
 }
 
 // keep stores the entries that the landing displaced for an undo, and drops the layer once all of it has landed.
-func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c *Changes) error {
+func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c *Changes) (err error) {
 	if err := r.reopen(); err != nil {
 		return err
 	}
@@ -418,21 +437,28 @@ func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, k.Discard())
+		}
+	}()
 	answer, err := w.Layer(ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerDisplaced}, k)
 	if err != nil {
 		return err
 	}
 	before, after := manifests(r.l.Set(), k, landed)
-	if c.Undo, err = r.s.keepLanded(r.rec, r.sess.Root, before, after, k); err != nil {
-		return err
-	}
 	for _, e := range before {
 		if e.Partial {
 			c.LeftOut = append(c.LeftOut, e.Path+": its content could not be kept")
 		}
 	}
 	if c.Covered = len(c.LeftOut) == 0; !c.Covered {
-		c.Why = "undo lacks " + c.LeftOut[0]
+		if c.Why = "undo lacks " + c.LeftOut[0]; r.undoable {
+			return errors.New(c.Why)
+		}
+	}
+	if c.Undo, err = r.s.keepLanded(r.rec, r.sess.Root, before, after, k); err != nil {
+		return err
 	}
 	for _, at := range answer.Late {
 		c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s: another program wrote to the file that the landing displaced", at))

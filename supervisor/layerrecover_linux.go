@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"sandboxd/audit"
 	"sandboxd/files/worker"
 	"sandboxd/layer"
 )
 
-// recoverLayers holds the change sets of an earlier daemon that did not land for certain. One that landed, but whose
-// displaced files the undo store does not have, is reverted. Call it for these before the earlier daemon's runs are
+// recoverLayers holds the change sets of an earlier daemon that did not land for certain. Of one that landed it gives
+// the displaced files to the undo store, or reverts it. Call it for these before the earlier daemon's runs are
 // scanned, and with ended after that, when none of their processes is left.
 func (s *Supervisor) recoverLayers(ended bool) {
 	entries, err := os.ReadDir(s.layers)
@@ -30,7 +31,8 @@ func (s *Supervisor) recoverLayers(ended bool) {
 			continue
 		}
 		l, err := layer.Open(dir)
-		if note.Held != "" && note.Had == nil || err == nil && (l.Status() == layer.Mounted) != ended {
+		mounted := err == nil && l.Status() == layer.Mounted
+		if note.Held != "" && note.Had == nil && !mounted || err == nil && mounted != ended {
 			continue
 		}
 		rec := audit.Record{Category: audit.File, Operation: "settle", ExecID: note.Exec, Subject: note.Project}
@@ -52,7 +54,7 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 		return "", err
 	}
 	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, granted: note.Granted, above: note.Above,
-		stale: note.Stale, chosen: note.Chosen}
+		stale: note.Stale, chosen: note.Chosen, had: note.Had}
 	if r.root, err = openRoot(sess.Root); err != nil {
 		return "", err
 	}
@@ -71,12 +73,20 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 		}
 		return note.ID, r.l.Drop()
 	}
+	c := &Changes{}
 	err = r.worker(s.ctx, func(w *worker.Client, dir *os.File) error {
-		if r.l.Status() == layer.Mounted {
+		landed := r.l.Status() != layer.Mounted && r.l.Status() != layer.Moving && !slices.Equal(r.l.At(), r.hadAll())
+		switch {
+		case r.l.Status() == layer.Mounted:
 			err = r.take(s.ctx, w, dir)
-		} else if _, err = w.Layer(
-			s.ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerRevert, At: note.Had}, nil); err == nil {
-			err = r.reopen()
+		case landed && r.keep(s.ctx, w, dir, c) == nil:
+			return r.landingEnded(note.Held, nil)
+		default:
+			_, err = w.Layer(s.ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerRevert, At: note.Had}, nil)
+			err = errors.Join(err, r.reopen())
+			if landed && errors.As(err, new(*layer.ConflictError)) {
+				return errors.Join(fmt.Errorf("it landed, and can't be undone: %w", err), r.l.Drop())
+			}
 		}
 		if err != nil {
 			return err
@@ -89,11 +99,16 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 		}
 		return errHeld
 	})
-	if err != nil {
-		if errors.Is(err, errHeld) {
-			err = errors.Join(err, r.note(cmp.Or(note.Held, err.Error())))
-		}
-		return "", err // else the next daemon tries again
+	if errors.Is(err, errHeld) || err != nil && r.l.Status() == layer.Mounted { // tried again by the next daemon
+		err = errors.Join(err, r.note(cmp.Or(note.Held, err.Error())))
 	}
-	return "", nil
+	return c.Undo, err
+}
+
+// hadAll is which parts had landed before the landing that did not end.
+func (r *layeredRun) hadAll() []bool {
+	if r.had != nil {
+		return r.had
+	}
+	return make([]bool, len(r.l.At()))
 }

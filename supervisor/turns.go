@@ -107,8 +107,12 @@ func (t *turns) view(root string, release func()) (v *view, end func()) {
 func (t *turns) landed(root string, by *view, c snapshot.Changes) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	turn := t.roots[root]
+	if turn == nil { // nobody runs
+		return
+	}
 	paths := slices.Concat(c.Modified, c.Created, c.Deleted)
-	for v := range t.roots[root].views {
+	for v := range turn.views {
 		if v != by {
 			v.stale = append(v.stale, paths[:min(len(paths), maxStale-len(v.stale))]...)
 		}

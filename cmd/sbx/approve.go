@@ -64,8 +64,8 @@ func approveVerb(a *app) *cobra.Command {
 	f.StringVar(&o.hash, "hash", "", "answer only if the request still has this hash (its beginning is enough)")
 	f.StringVar(&o.suggestion, "suggestion", "", "number of the wider rule on offer that is granted with it")
 	f.StringVar(&o.widening, "widening", "", "number of the path or host on offer that is opened with it")
-	f.StringVar(&o.trust, "trust", "", "of a project's first question: contained, each (unless --scope is once), or once, which "+
-		"does not trust it")
+	f.StringVar(&o.trust, "trust", "", "of a project's first question: contained, each (unless --scope is once), or "+
+		"once, which does not trust it")
 	f.BoolVar(&o.once, "once", false, "without an ID: leave when no request is left")
 	f.BoolVar(&o.plain, "plain", false, "without an ID: ask line by line, for screen readers and terminals that can do "+
 		"no more")

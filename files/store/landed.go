@@ -73,6 +73,9 @@ func (k *Landed) Keep(ctx context.Context, steps []files.Step, old []*os.File, _
 	return nil
 }
 
+// Discard removes what was kept, of a landing that is no change to undo.
+func (k *Landed) Discard() error { return os.RemoveAll(filepath.Join(k.store.dir, "undo", k.id)) }
+
 func (k *Landed) content(one *landed, src *os.File, size int64) error {
 	st, err := statFile(src)
 	if err != nil {
@@ -173,6 +176,17 @@ func (s *Store) KeepLanded(r Record, root string, steps []files.Step, k *Landed)
 		return fmt.Errorf("keep run %q: %w", r.ID, err)
 	}
 	return s.made(r)
+}
+
+// Bytes is what a change with these steps takes of Options.KeepBytes.
+func Bytes(steps []files.Step) (sum int64) {
+	for _, step := range steps {
+		sum += stepBytes + attributes(step.Before) + attributes(step.After)
+		if state, loses := step.Content(); loses {
+			sum += state.Size
+		}
+	}
+	return sum
 }
 
 // made writes the record of a change that is made, and makes room for it. Where it fails, nothing of it is kept.

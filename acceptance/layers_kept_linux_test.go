@@ -1,0 +1,165 @@
+package acceptance
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sandboxd/ipc"
+)
+
+// R-LY-04, R-LY-06: a change set whose undo needs more than the store keeps asks. After a no it is held, and the project
+// is as before; after a yes it stays landed, also with the next daemon.
+func TestLayersBeyondTheBudgetOfUndo(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.sh("echo old > README; seq 100000 > large")
+		for _, line := range []string{
+			"mkdir many; for i in $(seq 400); do : > many/$i; done; echo changed >> README", // many steps
+			"seq 1000 > README; rm large", // much content
+		} {
+			for _, yes := range []bool{false, true} {
+				a.containedLayers("[files.undo]\nkeep_bytes = 100000\n")
+				before, asked := a.everything(), 0
+				r := a.landing(func(q ipc.Approval) bool {
+					asked++
+					if !strings.Contains(strings.Join(q.Reasons, " "), "it can't be undone") {
+						t.Errorf("%s: it asks for %q", line, q.Reasons)
+					}
+					return yes
+				}, "run", "-c", line)
+				if after := a.everything(); asked != 1 || yes != (r.code == 0) || yes != (after != before) {
+					t.Errorf("%s: asked %d times, yes %t: %d %s", line, asked, yes, r.code, r.err)
+				}
+				a.sh("echo mine > note")
+				now := a.everything()
+				a.stop()
+				a.containedLayers("[files.undo]\nkeep_bytes = 100000\n")
+				if a.sbx("run", "-c", "ls"); a.everything() != now {
+					t.Errorf("%s: yes %t: the next daemon made of the project\n%s\n---\n%s", line, yes, a.everything(), now)
+				}
+				if id := heldID(a.sbx("changes").out); yes != (id == "") {
+					t.Errorf("%s: yes %t: held: %s", line, yes, id)
+				} else if !yes {
+					a.landing(always, "changes", "drop", id)
+				}
+				a.noLayers()
+				a.stop()
+				a.sh("rm note")
+			}
+		}
+	})
+}
+
+func always(ipc.Approval) bool { return true }
+
+// heldID is the id of the first held change set in a text, "" where it has none.
+func heldID(text string) string {
+	for field := range strings.FieldsSeq(text) {
+		if strings.HasPrefix(field, "h-") {
+			return strings.Trim(field, ",:;")
+		}
+	}
+	return ""
+}
+
+// R-LY-04: the change set of a command whose client was killed lands, and can be undone.
+func TestLayersOutliveTheirClient(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.containedLayers("")
+		a.repository()
+		before := a.everything()
+		cmd := a.command(context.Background(), filepath.Join(bin, "sbx"), "run", "-c", "echo x > e; sleep 20")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "the command", func() bool {
+			names, _ := filepath.Glob(a.stateDir() + "/layers/x-*/upper/e")
+			return len(names) > 0
+		})
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		waitFor(t, "the landing", func() bool { return a.there("e") })
+		a.noLayers()
+		if r := a.landing(always, "undo", "--last"); r.code != 0 || a.everything() != before {
+			t.Errorf("undo: %v\n%s", r, a.everything())
+		}
+	})
+}
+
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no sign of %s", what)
+		}
+	}
+}
+
+// R-LY-04: files below a directory that its mode closes come back, although the command opened it.
+func TestLayersKeepWhatModesClose(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.containedLayers("")
+		a.repository()
+		for _, mode := range []string{"600", "400", "300", "100", "000"} {
+			a.sh("mkdir -p closed/below; echo precious > closed/f; echo more > closed/below/g")
+			looks := func() string {
+				return a.sh("stat -c %a closed; chmod 700 closed; stat -c %a closed/below; chmod 700 closed/below\n" +
+					"cat closed/f closed/below/g")
+			}
+			a.sh("chmod " + mode + " closed/below closed")
+			if r := a.sbx("run", "-c", "chmod 700 closed closed/below; rm -rf closed"); r.code != 0 || a.there("closed") {
+				t.Fatalf("%s: %v", mode, r)
+			}
+			want := strings.Repeat(strings.TrimLeft(mode, "0")+"\n", 2) + "precious\nmore\n"
+			if mode == "000" {
+				want = "0\n0\nprecious\nmore\n"
+			}
+			if r := a.landing(always, "undo", "--last"); r.code != 0 || looks() != want {
+				t.Errorf("%s: undo: %v", mode, r)
+			}
+			a.sh("rm -rf closed")
+		}
+	})
+}
+
+// otherList is an access control list that names user 54321 (linux/posix_acl_xattr.h).
+const otherList = "0x0200000001000600ffffffff0200060031d4000004000400ffffffff10000600ffffffff20000400ffffffff"
+
+// R-LY-02, R-LY-05: what can't be copied is a conflict of its own, which names it and the remedy. The rest lands by its
+// name, and the change set can be dropped.
+func TestLayersOfWhatCantLand(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.containedLayers("")
+		a.repository()
+		a.sh("mkdir team; chmod 2775 team; echo old > listed\n" +
+			"setfattr -n system.posix_acl_access -v " + otherList + " listed")
+		if r := a.sbx("run", "-c", "mkdir team/sub; echo w > team/sub/f"); r.code != 0 || !a.there("team/sub/f") ||
+			!strings.Contains(r.err, "set-group-ID") {
+			t.Errorf("a directory that inherits the bit: %v", r)
+		}
+		for line, want := range map[string]string{
+			"echo x > good; echo more >> listed":                         "listed",
+			"echo x > good; for i in $(seq 300); do mkdir d; cd d; done": "more than 256 directories deep",
+		} {
+			before := a.everything()
+			r := a.sbx("run", "-c", line)
+			if r.code != 126 || !strings.Contains(r.err, want) || !strings.Contains(r.err, "--direct") || len(r.err) > 3000 ||
+				a.everything() != before {
+				t.Errorf("%s: %d %.3000s", line, r.code, r.err)
+			}
+			id := heldID(r.err)
+			if r := a.landing(always, "changes", "land", id, "good"); r.code != 0 || !a.there("good") {
+				t.Errorf("%s: the rest: %v", line, r)
+			}
+			if r := a.landing(always, "changes", "drop", id); r.code != 0 {
+				t.Errorf("%s: drop: %v", line, r)
+			}
+			a.noLayers()
+			a.sh("rm good")
+		}
+	})
+}
