@@ -9,6 +9,39 @@ import (
 	"sandboxd/display"
 )
 
+// helpVerb is `sbx help`. The words after it are never parsed as those of another verb, which could run them.
+func helpVerb(a *app) *cobra.Command {
+	return &cobra.Command{Use: "help", Hidden: true, DisableFlagParsing: true, Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			args, err := globalFlags(c, args)
+			if err != nil {
+				return usage(c, "%v", err)
+			}
+			return a.help(c.Root(), args)
+		}}
+}
+
+// help prints the help of the verb below c that words begin with. It skips flags, the word help and a verb's arguments.
+func (a *app) help(c *cobra.Command, words []string) error {
+	for _, word := range words {
+		if strings.HasPrefix(word, "-") || word == "help" {
+			continue
+		}
+		subs := c.Commands()
+		if len(subs) == 0 {
+			break
+		}
+		i := slices.IndexFunc(subs, func(sub *cobra.Command) bool { return sub.Name() == word })
+		if i < 0 {
+			return unknownVerb(c, word)
+		}
+		c = subs[i]
+	}
+	c.InitDefaultHelpFlag()
+	a.printHelp(c)
+	return nil
+}
+
 // printHelp prints the help of c. The flags of all verbs and the common exit statuses are
 // in the help of sbx alone.
 func (a *app) printHelp(c *cobra.Command) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"bytes"
 	"os"
 	"os/exec"
@@ -27,14 +28,35 @@ func walk(c *cobra.Command, f func(*cobra.Command)) {
 }
 
 // helpOf is what `sbx help PATH` prints.
-func helpOf(path string) string {
+func helpOf(path string) string { return printedBy("help " + path) }
+
+// printedBy is what a command line prints, or its error.
+func printedBy(line string) string {
 	var out bytes.Buffer
-	a := &app{out: &out}
-	root := newRoot(a, append([]string{"help"}, strings.Fields(path)...))
-	if err := root.Execute(); err != nil {
+	a := &app{out: &out, stderr: &out}
+	if err := cmp.Or(newRoot(a, strings.Fields(line)).Execute(), a.misused); err != nil {
 		return err.Error()
 	}
 	return out.String()
+}
+
+// `sbx help run ls` ran ls, and the help of an unknown verb was its parent's.
+func TestHelpOnlyPrints(t *testing.T) {
+	for line, of := range map[string]string{
+		"help run ls": "run", "help run -- ls": "run", "help run --help=false ls": "run", "help shell -c ls": "shell",
+		"help --socket-dir /s file read x": "file read", "--socket-dir /s help file --help": "file", "help check -c ls": "check",
+		"help help": "", "--help run ls": "run", "run --help ls": "run", "file --help read": "file read", "help -- run": "run",
+	} {
+		if got := printedBy(line); got != helpOf(of) || !strings.Contains(got, "\nUsage:\n") {
+			t.Errorf("sbx %s printed\n%.200s", line, got)
+		}
+	}
+	for _, line := range []string{"help frob", "frob --help", "--help frob", "file frob --help", "help file frob",
+		"help web frob", "log frob -h", "hook frob --help"} {
+		if got := printedBy(line); !strings.Contains(got, `has no verb "frob"`) {
+			t.Errorf("sbx %s printed\n%.200s", line, got)
+		}
+	}
 }
 
 // R-UX-07: every verb is in a group, with one line that fits a terminal of 80 columns. The flags of

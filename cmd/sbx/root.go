@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type app struct {
 	place   *daemon.Place // settled at first use
 	clients []*ipc.Client
 	handed  *handed // nil: front has done nothing
+	misused error   // why no help was printed
 }
 
 // verb makes a command. Its group is one of groups.
@@ -81,7 +83,7 @@ func execute(ctx context.Context, args []string) int {
 	root.SetIn(os.Stdin)
 	root.SetOut(out)
 	root.SetErr(os.Stderr)
-	err = root.ExecuteContext(ctx)
+	err = cmp.Or(root.ExecuteContext(ctx), a.misused)
 	if lost := a.show(); err == nil {
 		err = lost
 	}
@@ -92,13 +94,9 @@ func execute(ctx context.Context, args []string) int {
 	return status
 }
 
-// conventional returns args with "help VERB" as "VERB --help", and --version as the verb. The first own of them are
-// flags of sbx itself.
+// conventional returns args with --version as the verb. The first own of them are flags of sbx itself.
 func conventional(args []string, own int) []string {
-	switch rest := args[own:]; {
-	case len(rest) > 0 && rest[0] == "help":
-		return append(slices.Delete(slices.Clone(args), own, own+1), "--help")
-	case len(rest) == 1 && rest[0] == "--version":
+	if rest := args[own:]; len(rest) == 1 && rest[0] == "--version" {
 		return append(slices.Clone(args[:own]), "version")
 	}
 	return args
@@ -154,9 +152,9 @@ func newRoot(a *app, args []string) *cobra.Command {
 	for _, title := range groups {
 		root.AddGroup(&cobra.Group{ID: title, Title: title})
 	}
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { a.printHelp(c) })
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { a.misused = a.help(c, c.Flags().Args()) })
 	root.SuggestionsMinimumDistance = 2
-	root.SetHelpCommand(&cobra.Command{Hidden: true}) // conventional answers it
+	root.SetHelpCommand(helpVerb(a))
 	return root
 }
 
