@@ -16,7 +16,6 @@ import (
 	"sandboxd/cmd/internal/paths"
 	"sandboxd/cmd/sbx/internal/daemon"
 	"sandboxd/display"
-	"sandboxd/internal/spelling"
 	"sandboxd/ipc"
 )
 
@@ -146,14 +145,11 @@ func newRoot(a *app, args []string) *cobra.Command {
 		root.AddCommand(c)
 	}
 	addCompletion(root)
-	for _, c := range root.Commands() {
-		checkArgs(c)
-	}
+	checkArgs(root)
 	for _, title := range groups {
 		root.AddGroup(&cobra.Group{ID: title, Title: title})
 	}
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { a.misused = a.help(c, c.Flags().Args()) })
-	root.SuggestionsMinimumDistance = 2
 	root.SetHelpCommand(helpVerb(a))
 	return root
 }
@@ -171,23 +167,6 @@ func ownFlags(own *pflag.FlagSet, args []string) (n int) {
 		}
 	}
 	return n
-}
-
-// checkArgs makes mistakes in the number of arguments usage errors, and
-// suggests the probable sub-verb for a mistyped one.
-func checkArgs(c *cobra.Command) {
-	if check := c.Args; check != nil {
-		c.Args = func(c *cobra.Command, args []string) error {
-			if err := check(c, args); err != nil {
-				return usage(c, "%v", err)
-			}
-			return nil
-		}
-	}
-	c.SuggestionsMinimumDistance = 2
-	for _, sub := range c.Commands() {
-		checkArgs(sub)
-	}
 }
 
 // group is a verb that only has sub-verbs.
@@ -226,25 +205,6 @@ func unknownVerb(c *cobra.Command, name string) error {
 		meant = "; did you mean " + strings.Join(s, " or ") + "?"
 	}
 	return usage(c, "%s has no verb %q%s", c.CommandPath(), name, meant)
-}
-
-// nearFlag suggests the flag that was probably meant.
-func nearFlag(c *cobra.Command, err error) string {
-	_, name, ok := strings.Cut(err.Error(), "unknown flag: --")
-	if !ok {
-		return ""
-	}
-	if name == "yolo" {
-		return "; `sbx mode approve-all` switches approvals off for one session, `sandboxd --mode approve-all` for a daemon"
-	}
-	var names []string
-	visit := func(f *pflag.Flag) { names = append(names, f.Name) }
-	c.Flags().VisitAll(visit)
-	c.InheritedFlags().VisitAll(visit)
-	if best := spelling.Nearest(name, names); best != "" {
-		return "; did you mean --" + best + "?"
-	}
-	return ""
 }
 
 func (a *app) close() {

@@ -66,6 +66,9 @@ func globalFlags(c *cobra.Command, args []string) ([]string, error) {
 			}
 			value, args = args[0], args[1:]
 		}
+		if value == "" {
+			return nil, fmt.Errorf("--%s is empty: give a value, or leave it out", name)
+		}
 		if err := f.Value.Set(value); err != nil {
 			return nil, fmt.Errorf("--%s: %w", name, err)
 		}

@@ -68,7 +68,8 @@ func TestRead(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"run", "-c", " "}, {"run", "-c", ""}, {"run", "-c", "", "--", "ls"}, {"run", ""},
-		{"run", "--", ""}} {
+		{"run", "--", ""}, {"--socket-dir", "", "run", "ls"}, {"run", "--session=", "ls"}, {"run", "-C", "", "--", "ls"},
+		{"run", "--ticket", "", "ls"}, {"run", "--agent-name", "", "ls"}} {
 		if got, ok := read(append([]string{"sbx"}, args...), getenv); ok {
 			t.Errorf("%q was taken: %+v", args, got)
 		}

@@ -143,6 +143,9 @@ func values(args []string, texts map[string]*string, lists map[string]*[]string,
 		if !joined {
 			value, args = args[0], args[1:]
 		}
+		if value == "" { // sbx-verbs refuses it
+			return args, false
+		}
 		if to := texts[name]; to != nil {
 			*to = value
 		} else if list := lists[name]; list != nil {
