@@ -162,8 +162,9 @@ func readRequest[Req any](x *exchange, place func(*exchange, *Req) *Error, limit
 // byID is place for a request whose path names an object.
 func byID[Req any](field func(*Req) *string) func(*exchange, *Req) *Error {
 	return func(x *exchange, req *Req) *Error {
-		*field(req) = x.r.PathValue("id")
-		return nil
+		id, bad := readQuery(x, params.id)
+		*field(req) = id
+		return bad
 	}
 }
 

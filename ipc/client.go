@@ -193,13 +193,15 @@ func ask[Resp, Req any](ctx context.Context, c *Client, method, path string, req
 		map[string]string{"Content-Type": "application/json"}, &resp)
 }
 
+// altered follows the name of a field with a text that is not UTF-8.
+const altered = " is not UTF-8 and cannot be sent unaltered; give it, or the file or directory that it names, another name"
+
 // encodeBody writes a request as a body.
 func encodeBody[Req any](req Req) ([]byte, error) {
 	body := encode(req)
 	if bytes.Contains(body, []byte(`\ufffd`)) { // the output of encoding/json for bytes that are not UTF-8
 		if field, ok := notUTF8(reflect.ValueOf(req), "request"); ok {
-			return nil, badRequest(field + " is not UTF-8 and cannot be sent unaltered; give it, or the file or directory " +
-				"that it names, another name")
+			return nil, badRequest(field + altered)
 		}
 	}
 	return body, nil

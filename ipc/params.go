@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // params reads a query; the first thing wrong with it is kept in bad.
@@ -38,7 +39,15 @@ func (q params) fail(message string) {
 	}
 }
 
-func (q params) id() string { return q.r.PathValue("id") }
+func (q params) id() string { return q.whole("id", q.r.PathValue("id")) }
+
+// whole returns a value, of which an answer in JSON would show another where it is not UTF-8.
+func (q params) whole(name, value string) string {
+	if !utf8.ValidString(value) {
+		q.fail(name + altered)
+	}
+	return value
+}
 
 // text is the parameter's value, "" where it is absent.
 func (q params) text(name string) string {
@@ -54,7 +63,7 @@ func (q params) value(name string) string {
 	if len(values) == 0 {
 		return ""
 	}
-	return values[0]
+	return q.whole(name, values[0])
 }
 
 func (q params) must(name string) string {
