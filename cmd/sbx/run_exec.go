@@ -148,9 +148,12 @@ func leaving(err error) bool {
 
 // ownSession describes the terminal's own session. The project is where sbx
 // itself was started. --cwd is part of the request, which does not change the paths that the
-// sandbox may write (R-IP-07).
+// sandbox may write (R-IP-07); it is the project where the directory that sbx was started in can't be used.
 func (r *runner) ownSession() (*ipc.SessionRequest, error) {
 	project, err := here()
+	if err != nil && r.options.cwd != "" {
+		project, err = r.options.cwd, nil
+	}
 	return &ipc.SessionRequest{Kind: ipc.KindCLI, Cwd: project, Agent: r.options.agent,
 		TTY: xterm.IsTerminal(int(r.stdin.Fd()))}, err
 }

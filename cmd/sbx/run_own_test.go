@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"testing"
 
@@ -28,5 +29,25 @@ func TestPipesWhereAPersonIsAsked(t *testing.T) {
 	r.tty = &term.Terminal{}
 	if got := r.passes()[0]; got != (own{errs: file}) {
 		t.Errorf("at a terminal: %+v", got)
+	}
+}
+
+// `sbx run -C /` was refused in a directory that is removed.
+func TestDirectoryThatIsRemoved(t *testing.T) {
+	t.Chdir(t.TempDir())
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chdir(dir), os.Remove(dir)); err != nil {
+		t.Fatal(err)
+	}
+	r := &runner{app: &app{stdin: os.Stdin}, options: runOptions{cwd: "/"}}
+	if q, err := r.ownSession(); err != nil || q.Cwd != "/" {
+		t.Errorf("with --cwd: %+v, %v", q, err)
+	}
+	r.options.cwd = ""
+	if _, err := r.ownSession(); err == nil {
+		t.Error("without --cwd a removed directory is a project")
 	}
 }
