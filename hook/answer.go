@@ -110,6 +110,9 @@ func (h Hook) Answer(ctx context.Context, stdin io.Reader) Reply {
 		}
 		if err == nil && !who.serves(call.Event) {
 			err = fmt.Errorf("the event is %q, which is not one of %s's", call.Event, who.Title)
+			if call.Event == "" {
+				err = fmt.Errorf("the call names no event of %s", who.Title)
+			}
 		}
 		if err != nil {
 			answer <- Reply{Refusal: refusal(ctx, err)}
@@ -145,8 +148,9 @@ func (h Hook) read(input []byte) (Vendor, call, error) {
 		v := *h.Vendor
 		c, err := v.call(input)
 		if c.Tool == "" && v.sibling != nil {
-			v = *v.sibling
-			c, err = v.call(input)
+			if theirs, no := v.sibling.call(input); no != nil || theirs.Event != "" {
+				return *v.sibling, theirs, no
+			}
 		}
 		return v, c, err
 	}
@@ -332,7 +336,7 @@ func Quote(s string) string {
 // agent "Command" is another field than "command".
 func shellOf(input json.RawMessage) (command, description string, err error) {
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(input, &fields); err != nil {
+	if err := unmarshal(input, &fields); err != nil {
 		return "", "", err
 	}
 	var lines []string
@@ -353,7 +357,7 @@ func shellOf(input json.RawMessage) (command, description string, err error) {
 // directoryOf returns the directory of a shell tool's command: agents have it under several names, or not at all.
 func directoryOf(c call) (string, error) {
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(c.Input, &fields); err != nil {
+	if err := unmarshal(c.Input, &fields); err != nil {
 		return "", err
 	}
 	dir := c.Cwd
@@ -361,7 +365,7 @@ func directoryOf(c call) (string, error) {
 		var given string
 		if raw, ok := fields[name]; !ok || string(raw) == "null" || string(raw) == `""` {
 			continue
-		} else if err := json.Unmarshal(raw, &given); err != nil {
+		} else if err := unmarshal(raw, &given); err != nil {
 			return "", fmt.Errorf("%s: %w", name, err)
 		}
 		if dir = given; !filepath.IsAbs(dir) {
@@ -374,7 +378,7 @@ func directoryOf(c call) (string, error) {
 // withCommand changes the command and leaves the rest as it came.
 func withCommand(input json.RawMessage, command string) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(input, &fields); err != nil {
+	if err := unmarshal(input, &fields); err != nil {
 		return nil, err
 	}
 	b, err := json.Marshal(command)

@@ -169,7 +169,7 @@ func readCline(input []byte) (c call, err error) {
 			Input    json.RawMessage
 		} `json:"tool_call"`
 	}
-	if err := json.Unmarshal(input, &in); err != nil {
+	if err := unmarshal(input, &in); err != nil {
 		return c, err
 	}
 	c.Conversation = in.Task

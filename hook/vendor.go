@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,13 +143,33 @@ func (c call) check() error {
 	return nil
 }
 
+// unmarshal is json.Unmarshal with errors in the words of JSON: those of encoding/json name Go's types.
+func unmarshal(text []byte, to any) error {
+	err := json.Unmarshal(text, to)
+	wrong := (*json.UnmarshalTypeError)(nil)
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	kind := wrong.Type
+	if kind.Kind() == reflect.Pointer {
+		kind = kind.Elem()
+	}
+	want := cmp.Or(map[reflect.Kind]string{
+		reflect.String: "string", reflect.Bool: "true or false", reflect.Slice: "array"}[kind.Kind()], "object")
+	where := ""
+	if wrong.Field != "" {
+		where = wrong.Field + ": "
+	}
+	return fmt.Errorf("%swant %s, not %s", where, want, wrong.Value)
+}
+
 // decode takes names as they are written, as the agents do.
 func (v Vendor) decode(input []byte) (c call, err error) {
 	if v.read != nil {
 		return v.read(input)
 	}
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(input, &fields); err != nil {
+	if err := unmarshal(input, &fields); err != nil {
 		return c, err
 	}
 	names := v.names
@@ -164,7 +185,7 @@ func (v Vendor) decode(input []byte) (c call, err error) {
 		{"agent_id", &c.Subagent}, {"is_interrupt", &c.Interrupted},
 	} {
 		if raw, ok := fields[field.name]; ok {
-			if err := json.Unmarshal(raw, field.to); err != nil {
+			if err := unmarshal(raw, field.to); err != nil {
 				return c, fmt.Errorf("%s: %w", field.name, err)
 			}
 		}
