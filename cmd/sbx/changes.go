@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -53,6 +54,7 @@ func changesShow(a *app) *cobra.Command {
 				defer r.slowly("comparing with the project")()
 				h, err := r.client.HeldChange(c.Context(), ipc.HeldRequest{Session: r.session, ID: args[0]})
 				if err != nil {
+					err = namedHeld(args[0], err)
 					status, _ := fileStatus(err)
 					return &exit{status, err}
 				}
@@ -106,8 +108,18 @@ func (r *fileRunner) send(ctx context.Context, q ipc.FileRequest) (ipc.FileResul
 	if q.Op != "land" && q.Op != "drop" {
 		return r.client.File(ctx, q)
 	}
-	return r.client.Land(ctx, ipc.LandRequest{Session: q.Session, ID: q.UndoID, Paths: q.Paths, Drop: q.Op == "drop",
+	f, err := r.client.Land(ctx, ipc.LandRequest{Session: q.Session, ID: q.UndoID, Paths: q.Paths, Drop: q.Op == "drop",
 		DryRun: q.DryRun, CallID: q.CallID, Inline: q.Inline, Description: q.Description})
+	return f, namedHeld(q.UndoID, err)
+}
+
+// namedHeld says of what an ID should be where nothing has it.
+func namedHeld(id string, err error) error {
+	var e *ipc.Error
+	if errors.As(err, &e) && e.Code == ipc.CodeNotFound && e.Conflict != nil && e.Conflict.Path == id {
+		e.Message, e.Hint = fmt.Sprintf("no held change set has the ID %q", id), "sbx changes lists them"
+	}
+	return err
 }
 
 // withFiles calls f with a runner that asks nobody.

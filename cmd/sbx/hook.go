@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -90,7 +91,7 @@ func hookAnswer(a *app, vendor string) *cobra.Command {
 		},
 	}
 	// A flag that an older or newer sbx put into the settings must not let a call through.
-	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &exit{2, usage(c, "%v", err)} })
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &exit{2, misread(c, err)} })
 	f := c.Flags()
 	f.StringVar(&mode, "mode", hook.Wrap, "wrap: run commands in the sandbox; decide: verdict only")
 	f.StringVar(&version, "agent-version", "", "the agent's version, as installation found it")
@@ -172,30 +173,25 @@ func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry 
 	if v.Off(changed) && !remove {
 		a.note("%s has disableAllHooks: no hook runs, this one neither", path)
 	}
-	if diff := udiff.Unified(path, path, string(old), string(changed)); diff == "" {
+	diff := udiff.Unified(path, path, string(old), string(changed))
+	if diff == "" {
 		a.note("%s has it so already", path)
-		return nil
-	} else {
-		a.printf("%s", diff)
-	}
-	if dry {
 		return nil
 	}
 	if remove && string(changed) == v.Created() { // it was not there before
-		return os.Remove(path)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
+		changed = nil
 	}
 	perm := os.FileMode(0o644)
 	if v.Executable {
 		perm = 0o755
 	}
-	// renameio keeps the mode of a file that is there.
-	if err := renameio.WriteFile(path, changed, perm, renameio.WithExistingPermissions()); err != nil {
-		return err
+	if !dry {
+		if err := writeSettings(path, changed, perm); err != nil {
+			return err
+		}
 	}
-	if remove {
+	a.printf("%s", diff)
+	if dry || remove {
 		return nil
 	}
 	if v.Note != "" {
@@ -257,7 +253,7 @@ func settings(path string) (string, []byte, error) {
 		return path, nil, nil
 	}
 	if err != nil {
-		return path, nil, err
+		return path, nil, fmt.Errorf("%s can't be read: %w", path, cause(err))
 	}
 	fi, err := os.Stat(real)
 	switch {
@@ -270,6 +266,29 @@ func settings(path string) (string, []byte, error) {
 	}
 	b, err := os.ReadFile(real)
 	return real, b, err
+}
+
+// writeSettings writes an agent's settings, or removes the file where there are none.
+func writeSettings(path string, text []byte, perm os.FileMode) (err error) {
+	if text == nil {
+		err = os.Remove(path)
+	} else if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
+		// renameio keeps the mode of a file that is there.
+		err = renameio.WriteFile(path, text, perm, renameio.WithExistingPermissions())
+	}
+	if err != nil {
+		return fmt.Errorf("%s can't be written, and nothing was changed: %w", path, cause(err))
+	}
+	return nil
+}
+
+// cause is the system's error in err, without a path, which may be that of a temporary file.
+func cause(err error) error {
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		return number
+	}
+	return err
 }
 
 var versionNumber = regexp.MustCompile(`\d+\.\d+\.\d+(-[\w.]+)?`)

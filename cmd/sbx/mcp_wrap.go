@@ -15,7 +15,6 @@ import (
 	"syscall"
 
 	"github.com/aymanbagabas/go-udiff"
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"sandboxd/ipc"
@@ -220,9 +219,11 @@ func (a *app) wrapServers(c *cobra.Command, client string, user, remove, dry boo
 		a.note("%s has no server to change", path)
 		return nil
 	}
-	a.printf("%s", diff)
-	if dry {
-		return nil
+	if !dry {
+		if err := writeSettings(path, changed, 0o600); err != nil {
+			return err
+		}
 	}
-	return renameio.WriteFile(path, changed, 0o600, renameio.WithExistingPermissions())
+	a.printf("%s", diff)
+	return nil
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,6 +69,24 @@ func checkEmpty(c *cobra.Command, args []string) error {
 		return usage(c, "an argument is empty: want %s", strings.Join(forms(c), "  or  "))
 	}
 	return nil
+}
+
+// misread is an error of a flag's value or name: what the flag wants, or the flag that was probably meant.
+func misread(c *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return usage(c, "%v%s", err, nearFlag(c, err))
+	}
+	want := bad.Unwrap().Error()
+	switch kind := bad.GetFlag().Value.Type(); {
+	case errors.Is(err, strconv.ErrRange):
+		want = "want a number closer to 0"
+	case strings.HasPrefix(kind, "int"):
+		want = "want a whole number"
+	case kind == "bool":
+		want = "want true or false"
+	}
+	return usage(c, "--%s %q: %s", bad.GetFlag().Name, bad.GetValue(), want)
 }
 
 // nearFlag suggests the flag that was probably meant.

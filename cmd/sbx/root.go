@@ -128,9 +128,7 @@ func newRoot(a *app, args []string) *cobra.Command {
 		"directory of records, if this command starts the daemon (default: $SBX_STATE_DIR, else ~/.local/state/sandboxd)")
 	f.StringVar(&a.options.Config, "config", "",
 		"configuration file, if this command starts the daemon (default: ~/.config/sandboxd/config.toml)")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage(c, "%v%s", err, nearFlag(c, err))
-	})
+	root.SetFlagErrorFunc(misread)
 	own := ownFlags(f, args)
 	args = conventional(args, own)
 	root.SetArgs(args)

@@ -106,12 +106,6 @@ func vendorOf(file string) string {
 
 // importRules has the sandboxd beside us read the settings, which knows its rules.
 func (a *app) importRules(file, vendor string, asJSON bool) error {
-	if vendor == "" {
-		vendor = vendorOf(file)
-	}
-	if vendor == "" {
-		return fmt.Errorf("whose settings are in %q? Add --from %s", file, strings.ReplaceAll(vendorList(), ", ", "|"))
-	}
 	in := a.stdin
 	if file != "-" {
 		f, err := os.Open(file)
@@ -123,6 +117,12 @@ func (a *app) importRules(file, vendor string, asJSON bool) error {
 		}
 		defer f.Close()
 		in = f
+	}
+	if vendor == "" {
+		vendor = vendorOf(file)
+	}
+	if vendor == "" {
+		return fmt.Errorf("whose settings are in %q? Add --from %s", file, strings.ReplaceAll(vendorList(), ", ", "|"))
 	}
 	var out, said strings.Builder
 	err := daemon.Run([]string{"config", "import", "--from", vendor, "--name", file}, in, &out, &said)

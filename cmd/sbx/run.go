@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 	"time"
 
@@ -138,7 +138,7 @@ type seconds time.Duration
 func (s *seconds) Set(text string) error {
 	d, ok := arguments.Seconds(text)
 	if !ok {
-		return fmt.Errorf("want a time such as 90s, 5m or 30")
+		return errors.New("want a time such as 90s, 5m or 30, above 0 and below 290 years")
 	}
 	*s = seconds(d)
 	return nil

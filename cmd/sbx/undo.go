@@ -17,7 +17,7 @@ type undoOptions struct {
 	fileOptions
 	last, list, force, rest bool
 	of                      string
-	since                   time.Duration
+	since                   seconds
 	paths                   []string
 }
 
@@ -69,7 +69,7 @@ func undoVerb(a *app) *cobra.Command {
 	f.BoolVar(&o.list, "list", false, "list what can be undone, the latest first")
 	f.BoolVar(&o.force, "force", false, "also where something has changed since")
 	f.BoolVar(&o.rest, "rest", false, "leave out what has changed since")
-	f.DurationVar(&o.since, "since", 0, "all changes in this project of the last 10m, 2h, …, the latest first")
+	f.Var(&o.since, "since", "all changes in this project of the last 10m, 2h, …, the latest first")
 	f.StringArrayVar(&o.paths, "path", nil, "only this `path`, and all below it (repeatable)")
 	return c
 }
@@ -93,8 +93,8 @@ func (a *app) undo(ctx context.Context, o undoOptions, ids []string) error {
 		if o.list {
 			return r.printChanges(all.Changes)
 		}
-		if ids = undoable(all.Changes, o.since); len(ids) == 0 && o.since > 0 {
-			return &exit{exitNo, fmt.Errorf("nothing in this project that could be undone is younger than %s", o.since)}
+		if ids = undoable(all.Changes, time.Duration(o.since)); len(ids) == 0 && o.since > 0 {
+			return &exit{exitNo, fmt.Errorf("nothing in this project that could be undone is younger than %s", &o.since)}
 		} else if len(ids) == 0 {
 			return &exit{exitNo, fmt.Errorf("there is nothing of session %q in this project that could be undone", o.of)}
 		}
