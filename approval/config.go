@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -145,6 +146,15 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	}
 	v, err := time.ParseDuration(s)
 	if err != nil {
+		zeros := strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' {
+				return '0'
+			}
+			return r
+		}, s)
+		if _, no := time.ParseDuration(zeros); no == nil {
+			return fmt.Errorf("duration %q: out of range", s)
+		}
 		return fmt.Errorf("duration %q: want a form like \"30s\" or \"5m\"", s)
 	}
 	*d = Duration(v)

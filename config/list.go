@@ -158,6 +158,9 @@ func (e *edit) set(values []string) error {
 	}
 	e.write(values)
 	after, err := parse(e.file, e.text)
+	if err == nil && len(after.invalid) > 0 {
+		return after.invalid[0].err
+	}
 	if err != nil || !reflect.DeepEqual(e.others(before), e.others(after)) {
 		return fmt.Errorf("%s: the list %s cannot be changed by itself; write it there: %s = %s",
 			e.file, e.list, e.key(), quotedList(values))
@@ -366,5 +369,9 @@ func writeBack(file, text string) error {
 	if info, err := os.Stat(file); err == nil {
 		mode = info.Mode().Perm()
 	}
-	return renameio.WriteFile(file, []byte(text), mode)
+	err := renameio.WriteFile(file, []byte(text), mode)
+	if number := syscall.Errno(0); errors.As(err, &number) { // without the path of a temporary file
+		err = fmt.Errorf("%s can't be written, and nothing was changed: %w", file, number)
+	}
+	return err
 }

@@ -176,7 +176,7 @@ func runConfig(args []string, stdout, stderr io.Writer) int {
 	case err != nil:
 		return misuse(stderr, "sandboxd config: %v", err)
 	case !slices.Contains([]string{"check", "show", "schema", "man"}, verb):
-		return misuse(stderr, "sandboxd config: want check, show, schema, preset or import, not %q", verb)
+		return misuse(stderr, "sandboxd config: want check, show, schema, preset, add, rm or import, not %q", verb)
 	case len(rest) > 0:
 		return misuse(stderr, "sandboxd config %s: unexpected %q", verb, rest[0])
 	}

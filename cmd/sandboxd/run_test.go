@@ -21,6 +21,7 @@ func TestCommandLine(t *testing.T) {
 	}
 	good := file("good.toml", "[approval]\ntimeout = \"5m\"\n")
 	bad := file("bad.toml", "[approval]\ntimeout = \"soon\"\n")
+	long := file("long.toml", "[approval]\ntimeout = \"99999999h\"\n")
 	mine := file("mine.toml", "")
 	t.Chdir(dir)
 	for _, c := range []struct {
@@ -59,6 +60,9 @@ func TestCommandLine(t *testing.T) {
 		{"config add permissions.allow Bash(make:*) --config " + mine, 0, "permissions.allow: added Bash(make:*)", ""},
 		{"config rm permissions.allow Bash(make:*) --config " + mine, 0, "removed", ""},
 		{"config add approval.timeout 5m --config " + mine, 1, "", "want presets.use, permissions.allow"},
+		{"config add network.allow a|b --config " + mine, 1, "", `host "a|b": a host name has no such character`},
+		{"config frob", 2, "", "preset, add, rm or import"},
+		{"config check --config " + long, 1, `duration "99999999h": out of range`, ""},
 		{"config add presets.use", 2, "", "want LIST VALUE"},
 		{"config import --from nobody --name absent", 1, "", "nobody"},
 		{"broker surplus surplus", 2, "", "surplus"},
