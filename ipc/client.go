@@ -194,7 +194,8 @@ func ask[Resp, Req any](ctx context.Context, c *Client, method, path string, req
 }
 
 // altered follows the name of a field with a text that is not UTF-8.
-const altered = " is not UTF-8 and cannot be sent unaltered; give it, or the file or directory that it names, another name"
+const altered = " is not UTF-8 and cannot be sent unaltered; give it, or the file or directory that it names, " +
+	"another name"
 
 // encodeBody writes a request as a body.
 func encodeBody[Req any](req Req) ([]byte, error) {

@@ -44,8 +44,9 @@ func printedBy(line string) string {
 func TestHelpOnlyPrints(t *testing.T) {
 	for line, of := range map[string]string{
 		"help run ls": "run", "help run -- ls": "run", "help run --help=false ls": "run", "help shell -c ls": "shell",
-		"help --socket-dir /s file read x": "file read", "--socket-dir /s help file --help": "file", "help check -c ls": "check",
-		"help help": "", "--help run ls": "run", "run --help ls": "run", "file --help read": "file read", "help -- run": "run",
+		"help --socket-dir /s file read x": "file read", "--socket-dir /s help file --help": "file",
+		"help check -c ls": "check", "help help": "",
+		"--help run ls": "run", "run --help ls": "run", "file --help read": "file read", "help -- run": "run",
 	} {
 		if got := printedBy(line); got != helpOf(of) || !strings.Contains(got, "\nUsage:\n") {
 			t.Errorf("sbx %s printed\n%.200s", line, got)

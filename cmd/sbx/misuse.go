@@ -42,20 +42,22 @@ func checkArgs(c *cobra.Command) {
 // mayBeEmpty are the flags with a text that may be empty.
 var mayBeEmpty = []string{"replace", "note", "description"}
 
-// checkEmpty refuses an empty value of a flag, and an empty argument: what a script gives for a variable that is not set
-// would count as absent. A command's own arguments may be empty.
+// checkEmpty refuses an empty value of a flag, and an empty argument, which a script gives for a variable that is not
+// set: it would count as absent. A command's own arguments may be empty.
 func checkEmpty(c *cobra.Command, args []string) error {
 	if c.DisableFlagParsing { // globalFlags checks those of sbx itself
 		return nil
 	}
 	var empty []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		values, single := []string{f.Value.String()}, f.Value.Type() == "string"
-		list, ok := f.Value.(pflag.SliceValue)
-		if ok {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
 			values = list.GetSlice()
 		}
-		if f.Changed && (single || ok) && !slices.Contains(mayBeEmpty, f.Name) && (len(values) == 0 || slices.Contains(values, "")) {
+		if !f.Changed || !strings.HasPrefix(f.Value.Type(), "string") || slices.Contains(mayBeEmpty, f.Name) {
+			return
+		}
+		if len(values) == 0 || slices.Contains(values, "") {
 			empty = append(empty, f.Name)
 		}
 	})
@@ -96,7 +98,8 @@ func nearFlag(c *cobra.Command, err error) string {
 		return ""
 	}
 	if name == "yolo" {
-		return "; `sbx mode approve-all` switches approvals off for one session, `sandboxd --mode approve-all` for a daemon"
+		return "; `sbx mode approve-all` switches approvals off for one session, " +
+			"`sandboxd --mode approve-all` for a daemon"
 	}
 	var names []string
 	visit := func(f *pflag.Flag) { names = append(names, f.Name) }

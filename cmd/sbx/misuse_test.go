@@ -96,7 +96,7 @@ func TestMisreadFlags(t *testing.T) {
 	}
 	for line, want := range map[string]string{
 		"log -n 99999999999999999999":    `--lines "99999999999999999999": want a number closer to 0`,
-		"undo --since 999999999h":        `--since "999999999h": want a time such as 90s, 5m or 30, above 0 and below 290 years`,
+		"undo --since 999999999h":        `--since "999999999h": want a time such as 90s, 5m or 30, above 0 and below 290`,
 		"undo --since -5m":               `--since "-5m": want a time such as 90s, 5m or 30, above 0`,
 		"hook claude --patience x":       `--patience "x": want a time`,
 		"file read --offset x README.md": `--offset "x": want a whole number`,
@@ -142,7 +142,8 @@ func TestUnwritableSettings(t *testing.T) {
 
 // `sbx changes show x` answered `undo "x": does not exist`.
 func TestNoHeldChange(t *testing.T) {
-	missing := &ipc.Error{Code: ipc.CodeNotFound, Message: `undo "x": does not exist`, Conflict: &ipc.FileConflict{Path: "x"}}
+	missing := &ipc.Error{Code: ipc.CodeNotFound, Message: `undo "x": does not exist`,
+		Conflict: &ipc.FileConflict{Path: "x"}}
 	var e *ipc.Error
 	if err := namedHeld("x", missing); !errors.As(err, &e) || e.Message != `no held change set has the ID "x"` ||
 		e.Hint != "sbx changes lists them" {
