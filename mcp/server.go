@@ -63,7 +63,7 @@ func (s *Server) new() *mcp.Server {
 // that it started.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.close()
-	return s.new().Run(ctx, &mcp.StdioTransport{})
+	return s.new().Run(ctx, &mcp.IOTransport{Reader: os.Stdin, Writer: output{os.Stdout}})
 }
 
 // close ends the sessions and their commands.
