@@ -33,7 +33,8 @@ var kindNames = []string{"unknown", "harmless", "program", "redirect", "trigger"
 func (k Kind) String() string { return kindNames[k] }
 
 // keys is the one list of configuration keys: lower case, "*" for any name or subsection. A key counts by its most
-// literal entry.
+// literal entry. Sections that git's scripts read have no harmless key with "*" for its name: tools come and bring
+// their own, such as mergetool.*.layout, which a shell evaluates.
 var keys = map[Kind]string{
 	Program: `alias.* alias.*.* branch.*.mergeoptions browser.*.cmd browser.*.path core.alternaterefscommand core.askpass
 		core.editor core.fsmonitor core.gitproxy core.pager core.sshcommand credential.*.helper credential.helper
@@ -41,7 +42,8 @@ var keys = map[Kind]string{
 		filter.*.clean filter.*.process filter.*.smudge gc.recentobjectshook gitcvs.* gitcvs.*.* gpg.*.program
 		gpg.program gpg.ssh.defaultkeycommand gui.* gui.*.* guitool.*.cmd help.browser hook.*.command instaweb.browser
 		instaweb.httpd instaweb.modulepath interactive.difffilter man.*.cmd man.*.path man.viewer merge.*.driver
-		merge.guitool merge.tool mergetool.*.cmd mergetool.*.path pager.* pager.*.* pull.octopus pull.twohead
+		merge.guitool merge.tool mergetool.*.cmd mergetool.*.layout mergetool.*.path pager.* pager.*.* pull.octopus
+		pull.twohead
 		remote.*.receivepack remote.*.uploadpack remote.*.vcs sendemail.* sendemail.*.* sequence.editor
 		submodule.*.update svn-remote.* svn-remote.*.* svn.* svn.*.* trailer.*.cmd trailer.*.command
 		uploadpack.packobjectshook web.browser`,
@@ -62,7 +64,8 @@ var keys = map[Kind]string{
 		branch.* branch.*.description branch.*.merge branch.*.pushremote branch.*.rebase branch.*.remote bundle.*.*
 		bundle.* bundle.mode bundle.version checkout.* clean.requireforce clone.defaultremotename clone.filtersubmodules
 		clone.rejectshallow color.* color.*.* column.* commit.cleanup commit.gpgsign commit.status commit.template
-		commit.verbose commitgraph.* committer.* completion.* core.abbrev core.alternaterefsprefixes core.autocrlf
+		commit.verbose commitgraph.* committer.* completion.commands core.abbrev core.alternaterefsprefixes
+		core.autocrlf
 		core.bare core.bigfilethreshold core.checkroundtripencoding core.checkstat core.commentchar core.commitgraph
 		core.compression core.createobject core.deltabasecachelimit core.eol core.excludesfile core.filemode
 		core.filesreflocktimeout core.fscache core.fsync core.fsyncmethod core.fsyncobjectfiles core.hidedotfiles
@@ -85,15 +88,21 @@ var keys = map[Kind]string{
 		format.to format.useautobase fsck.* gc.*.* gc.aggressivedepth gc.aggressivewindow gc.auto gc.autodetach
 		gc.autopacklimit gc.bigpackthreshold gc.cruftpacks gc.logexpiry gc.packrefs gc.pruneexpire gc.reflogexpire
 		gc.reflogexpireunreachable gc.rerereresolved gc.rerereunresolved gc.worktreepruneexpire gc.writecommitgraph
-		gitweb.* gpg.format gpg.mintrustlevel grep.column grep.extendedregexp grep.fallbacktonoindex grep.fullname
-		grep.linenumber grep.patterntype grep.threads guitool.*.* help.format i18n.* index.* init.defaultbranch
+		gitweb.avatar gitweb.blame gitweb.category gitweb.description gitweb.grep gitweb.highlight gitweb.owner
+		gitweb.patches gitweb.pickaxe gitweb.remote_heads gitweb.showsizes gitweb.snapshot gitweb.url gpg.format
+		gpg.mintrustlevel grep.column grep.extendedregexp grep.fallbacktonoindex grep.fullname
+		grep.linenumber grep.patterntype grep.threads guitool.*.argprompt guitool.*.confirm guitool.*.needsfile
+		guitool.*.noconsole guitool.*.norescan guitool.*.prompt guitool.*.revprompt guitool.*.revunmerged
+		guitool.*.title help.format i18n.* index.* init.defaultbranch
 		interactive.singlekey lfs.*.access lfs.*.locksverify lfs.repositoryformatversion log.abbrevcommit log.date
 		log.decorate log.excludedecoration log.follow log.graphcolors log.initialdecorationset log.mailmap
 		log.showroot log.showsignature lsrefs.* mailinfo.* mailmap.blob mailmap.file maintenance.*.* maintenance.auto
 		maintenance.strategy merge.*.name merge.*.recursive merge.autostash merge.branchdesc merge.conflictstyle
 		merge.defaulttoupstream merge.directoryrenames merge.ff merge.log merge.renamelimit merge.renames
-		merge.renormalize merge.stat merge.suppressdest merge.verbosity merge.verifysignatures mergetool.*.*
-		mergetool.hideresolved mergetool.keepbackup mergetool.keeptemporaries mergetool.writetotemp notes.*.*
+		merge.renormalize merge.stat merge.suppressdest merge.verbosity merge.verifysignatures mergetool.*.hideresolved
+		mergetool.*.trustexitcode mergetool.hideresolved mergetool.keepbackup mergetool.keeptemporaries
+		mergetool.meld.hasoutput
+		mergetool.meld.useautomerge mergetool.writetotemp notes.*.*
 		notes.displayref notes.mergestrategy notes.rewritemode notes.rewriteref pack.* protocol.version pull.ff
 		pull.rebase push.* rebase.* receive.advertiseatomic receive.advertisepushoptions receive.autogc
 		receive.certnonceslop receive.denycurrentbranch receive.denydeletecurrent receive.denydeletes

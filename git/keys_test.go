@@ -47,6 +47,25 @@ func TestNoProgramIsHarmless(t *testing.T) {
 	}
 }
 
+// A new key of a section that git's scripts in sh, Perl or Tcl read is not harmless.
+func TestKeysOfScriptsAreUnknown(t *testing.T) {
+	for _, section := range []string{"mergetool", "difftool", "guitool", "gitweb", "completion", "bash", "browser", "man",
+		"instaweb", "gui", "gitk", "sendemail", "svn", "svn-remote", "gitcvs", "git-p4"} {
+		for _, key := range []string{section + ".nosuch", section + ".any.nosuch"} {
+			if s, _ := ParseKey(key); KindOf(s) == Harmless {
+				t.Errorf("%s is harmless", key)
+			}
+		}
+	}
+	for key, want := range map[string]Kind{"mergetool.vimdiff.layout": Program, "mergetool.nvimdiff.layout": Program,
+		"mergetool.meld.useAutoMerge": Harmless, "mergetool.x.trustExitCode": Harmless, "guitool.x.confirm": Harmless,
+		"gitweb.owner": Harmless} {
+		if s, _ := ParseKey(key); KindOf(s) != want {
+			t.Errorf("%s is %v, want %v", key, KindOf(s), want)
+		}
+	}
+}
+
 // The list names each key once.
 func TestKeysOnce(t *testing.T) {
 	seen := map[string]Kind{}
