@@ -110,7 +110,7 @@ func executed() []ProtectedGroup {
 			".gemini", ".qwen", ".cursor*", ".windsurf*", ".clinerules", ".cline", ".roo*", ".continue", ".aider*",
 			".opencode", "opencode.json", "opencode.jsonc", ".crush.json", "crush.json", ".kiro", ".amazonq", ".junie",
 			".trae", ".augment*", ".kilocode*", ".goosehints", ".amp", ".cody", ".codebuddy", ".factory", ".iflow",
-			".openhands", ".rules", ".vibe", ".warp", ".github/copilot-instructions.md", ".github/instructions",
+			".openhands", ".pi", ".rules", ".vibe", ".warp", ".github/copilot-instructions.md", ".github/instructions",
 			".github/prompts", ".github/agents", ".github/chatmodes", ".github/hooks", ".github/skills",
 		}},
 		{Executed, "CI", []string{

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"sandboxd/hook"
 	"sandboxd/profile"
 )
 
@@ -46,6 +47,22 @@ func TestProtectedTable(t *testing.T) {
 	}
 	if err := os.WriteFile(path, []byte(before+b.String()+"\n"+after), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Every file by which sandboxd hooks an agent in a project is protected: a command could take the hook away.
+func TestHooksAreProtected(t *testing.T) {
+	rules := []profile.Rule{allow(all, "/p")}
+	for _, name := range profile.ProtectedNames(profile.Executed) {
+		rules = append(rules, rule(profile.Protect, "/p", name))
+	}
+	p := mustNew(t, rules...)
+	for _, v := range hook.Vendors {
+		for _, file := range v.Files {
+			if p.Allows(profile.OpWrite, "/p/"+file).Allowed {
+				t.Errorf("%s: %s is not protected", v.Name, file)
+			}
+		}
 	}
 }
 
