@@ -175,6 +175,41 @@ func TestContainedIsOffered(t *testing.T) {
 	})
 }
 
+// R-LY-07: what runs unasked writes nowhere besides the project, whatever the configuration lets commands write: no
+// undo covers it. What names such a place asks, and what can't do without one.
+func TestContainedWritesInTheProjectAlone(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.repository()
+		other := strings.TrimSpace(a.sh("mktemp -d /var/tmp/besides.XXXXXX"))
+		t.Cleanup(func() { a.sh("rm -rf " + other) })
+		a.sh("mkdir " + other + "/keep && echo x > " + other + "/keep/file && ln -s " + other + " src/besides")
+		a.sh("echo 'rm -rf src/besides/keep' > clean.sh")
+		config := deny + "policy = \"contained\"\n[sandbox]\nwrite = [\"%s\"]"
+		a.startWith(strings.ReplaceAll(config, "%s", other))
+		a.sbx("trust")
+		if got := a.reason(writes + "; touch /tmp/mine"); got != "contained" {
+			t.Errorf("in the project: %q, want contained", got)
+		}
+		for _, options := range [][]string{nil, {"--direct"}} {
+			line := `python3 -c "import shutil; shutil.rmtree('` + other + `/keep')"; sh clean.sh`
+			r := a.sbx(append(append([]string{"run"}, options...), "-c", line)...)
+			if !strings.Contains(r.err, "no undo covers it") {
+				t.Errorf("%s: %v", options, r)
+			}
+			if _, err := os.Stat(other + "/keep/file"); err != nil {
+				t.Fatalf("%s: a command that nobody was asked about deleted files besides the project", options)
+			}
+		}
+		if got := a.reason("touch " + other + "/new"); got != "" {
+			t.Errorf("a command that names it ran: %s", got)
+		}
+		a.startWith(strings.ReplaceAll(config, "%s", "/tmp"))
+		if got := a.reason(writes); got != "" {
+			t.Errorf("with the host's /tmp it ran: %s", got)
+		}
+	})
+}
+
 // R-LY-07: operators, blocks, asks, whitelist and safe-only win over the policy, and a project's file can't set it.
 func TestContainedIsForbidden(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {

@@ -13,10 +13,24 @@ func (p Profile) ReadOnly() Profile {
 	if made := b.readOnly.Load(); made != nil {
 		return Profile{made}
 	}
+	made := b.readOnlyBut(nil)
+	b.readOnly.Store(made)
+	return Profile{made}
+}
+
+// ReadOnlyBut is ReadOnly with some directories, and all below them, as they are.
+func (p Profile) ReadOnlyBut(dirs ...string) Profile { return Profile{p.get().readOnlyBut(dirs)} }
+
+func (b *body) readOnlyBut(dirs []string) *body {
 	d := b.draft()
+	for _, dir := range dirs { // a directory may have its access from one above it
+		d.points = slices.DeleteFunc(d.points, func(pt point) bool { return pt.path == dir })
+		d.points = append(d.points, b.fixed(dir))
+	}
 	for i, pt := range d.points {
 		c := b.tree.at(pt.path)
-		if c.state.private || abspath.Contains("/dev", pt.path) {
+		spared := func(dir string) bool { return abspath.Contains(dir, pt.path) }
+		if c.state.private || spared("/dev") || slices.ContainsFunc(dirs, spared) {
 			continue
 		}
 		_, _, rule := c.Effective()
@@ -26,9 +40,7 @@ func (p Profile) ReadOnly() Profile {
 		t.rule.Access &^= Write
 		d.points[i].state = func(Cursor) turn { return t }
 	}
-	made := assemble(d)
-	b.readOnly.Store(made)
-	return Profile{made}
+	return assemble(d)
 }
 
 // WithoutProtectedNames returns the profile without the rules that protect names at or below a directory. Single paths

@@ -41,3 +41,36 @@ func TestReadOnly(t *testing.T) {
 		}
 	}
 }
+
+// R-LY-07: ReadOnlyBut keeps the directories that it names, also where one above them is writable.
+func TestReadOnlyBut(t *testing.T) {
+	p, err := profile.New(profile.Spec{
+		Rules: []profile.Rule{
+			{Kind: profile.Allow, Access: profile.Read | profile.Write, Path: "/src"},
+			{Kind: profile.Allow, Access: profile.Read | profile.Write, Path: "/src/p/data"},
+			{Kind: profile.Allow, Access: profile.Read | profile.Write, Path: "/cache"},
+			{Kind: profile.Allow, Access: profile.Read | profile.Write, Path: "/out"},
+			{Kind: profile.Private, Path: "/tmp"},
+			{Kind: profile.Protect, Path: "/src", Name: ".git/hooks"},
+		},
+		Devices: []string{"/dev/null"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := p.ReadOnlyBut("/src/p", "/cache", "/none")
+	if !r.Within(p) || r.ReadOnlyBut("/src/p", "/cache").Digest() != r.Digest() {
+		t.Errorf("%s\nis not within\n%s", r, p)
+	}
+	if p.ReadOnlyBut("/src", "/cache", "/out").Digest() != p.Digest() {
+		t.Error("a profile without anything else to write is another one")
+	}
+	for path, allowed := range map[string]bool{
+		"/src/p/a": true, "/src/p/data/a": true, "/src/q/a": false, "/src/pq": false, "/cache/a": true, "/out/a": false,
+		"/tmp/a": true, "/dev/null": true, "/src/p/.git/hooks/x": false, "/none/a": false,
+	} {
+		if got := r.Allows(profile.OpWrite, path); got.Allowed != allowed {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"runtime"
 	"slices"
+	"strings"
 
 	"sandboxd/approval"
 	"sandboxd/config"
+	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 	"sandboxd/sandbox"
 	"sandboxd/shell"
 )
@@ -42,11 +46,11 @@ func (s *Supervisor) uncontainable(modes ...string) string {
 }
 
 // contain decides whether a command that asks is contained (DESIGN §14): its words show no effect
-// outside the project, it runs inside the sandbox, and its run can be undone as a whole. Otherwise
-// the judgement says why it asks in spite of the policy.
-func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j *judgement) {
+// outside the project, it runs inside the sandbox, and its run under p can be undone as a whole.
+// Otherwise the judgement says why it asks in spite of the policy. It fails as the plan of such a run does.
+func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j *judgement, p profile.Profile) error {
 	if j.verdict.Decision != shell.Ask || j.trusts || e.trustAnswered || !s.containedPolicy(e.Session, cfg) {
-		return
+		return nil
 	}
 	r := e.Request
 	switch {
@@ -64,6 +68,9 @@ func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j
 		j.uncontained = "it moves protected files"
 	default:
 		j.uncontained = s.uncontainable(cfg.Network.Mode, j.verdict.Network)
+		if dir := s.needsBesides(e, cfg, j, p); dir != "" && j.uncontained == "" {
+			j.uncontained = "it could write to " + dir + ", which no undo covers"
+		}
 	}
 	switch {
 	case j.uncontained != "":
@@ -73,6 +80,45 @@ func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j
 		c := s.coverage(ctx, e.Session)
 		j.contained, j.uncontained = c.Covered, c.Why
 	}
+	return s.confine(e, cfg, j, p)
+}
+
+// ownPlaces are the directories that a contained run may write to: those that an undo covers, or that hold caches.
+func ownPlaces(e *Exec, cfg *config.Config, j *judgement) []string {
+	return slices.DeleteFunc([]string{e.Session.Root, cacheOf(cfg, e.Session, j.agentPreset)},
+		func(dir string) bool { return dir == "" })
+}
+
+// needsBesides returns a directory of the host besides a project's own that p lets commands write to and that they
+// can't do without: the home directory, one for temporary files, or that of the repository for git. "": there is none.
+func (s *Supervisor) needsBesides(e *Exec, cfg *config.Config, j *judgement, p profile.Profile) string {
+	needed := append(profile.SystemOf(runtime.GOOS).Private, e.Session.Home)
+	if dir, _ := gitOf(e.Session.Root); dir != "" && strings.Contains(j.command.Text(), "git") {
+		needed = append(needed, dir)
+	}
+	own := ownPlaces(e, cfg, j)
+	for _, r := range p.PathRules() {
+		within := func(dir string) bool { return abspath.Contains(dir, r.Path) }
+		holds := func(dir string) bool { return dir != "" && abspath.Contains(r.Path, dir) }
+		if r.Kind == profile.Allow && r.Access.Has(profile.Write) && !slices.ContainsFunc(own, within) &&
+			slices.ContainsFunc(needed, holds) {
+			return r.Path
+		}
+	}
+	return ""
+}
+
+// confine plans a run that nobody is asked about again where p has further directories to write to, with these
+// read-only: no undo covers them.
+func (s *Supervisor) confine(e *Exec, cfg *config.Config, j *judgement, p profile.Profile) error {
+	if !j.contained || j.verdict.Configured {
+		return nil
+	}
+	confined := p.ReadOnlyBut(ownPlaces(e, cfg, j)...)
+	if confined.Digest() == p.Digest() {
+		return nil
+	}
+	return s.planned(e, cfg, j, confined)
 }
 
 // holds returns an error where a contained run is not covered by its snapshot after all; it does not start then.

@@ -87,7 +87,9 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	if err := s.planned(e, cfg, j, effective); err != nil {
 		return nil, err
 	}
-	s.contain(ctx, e, cfg, j) // the plan may have refused the layer
+	if err := s.contain(ctx, e, cfg, j, effective); err != nil { // the plan may have refused the layer
+		return nil, err
+	}
 	if level := j.plan.Report.Level(); level != sandbox.Enforced {
 		j.warnings = append(j.warnings, j.plan.Report.Degraded()...)
 	}

@@ -159,6 +159,8 @@ const (
 	hintUntrusted = "the project is not trusted, so it is read-only: sbx trust"
 	hintOperator  = "the operator's profile forbids it: only the administrator can permit it"
 	hintGiven     = "the profile that its run was given forbids it"
+	hintContained = "no undo covers it, so that what runs unasked under the policy contained can't change it: name the " +
+		"path in the command, or permit the command by a rule"
 )
 
 // notTaken leaves out violations that the profile refuses and no mechanism could: the file was
@@ -197,6 +199,9 @@ func hint(n sandbox.Refusal, j *judgement, root string) string {
 	}
 	if j.operator != nil && !j.operator.Allows(n.Access, n.Object).Allowed {
 		return j.forbids()
+	}
+	if j.contained && j.names.Allows(n.Access, n.Object).Allowed {
+		return hintContained
 	}
 	switch inside := root != "" && abspath.Contains(root, n.Object); {
 	case n.Access == profile.OpConnect:
