@@ -153,6 +153,11 @@ var (
 	helperURL    = regexp.MustCompile(`^[A-Za-z0-9+.-]+::`) // gitremote-helpers(7)
 )
 
+// runsAs reports whether git takes a remote's name or address for a program to run, or for an option of git fetch.
+func runsAs(remote string) bool {
+	return helperURL.MatchString(remote) || strings.HasPrefix(remote, "-")
+}
+
 // MayChange reports whether a command may leave a setting in the repository at dir, in the tree at root, without a
 // grant: it can neither start a program nor lead git elsewhere.
 func MayChange(s Setting, dir, root string) bool {
@@ -168,8 +173,9 @@ func MayChange(s Setting, dir, root string) bool {
 			return abspath.Contains(root, path.Clean(s.Value))
 		}
 		return abspath.Contains(root, path.Join(dir, s.Value))
-	case "remote. url", "remote. pushurl", "submodule. url":
-		return !helperURL.MatchString(s.Value) && !strings.HasPrefix(s.Value, "-")
+	case "remote. url", "remote. pushurl", "submodule. url", "branch. remote", "branch. pushremote",
+		"remote pushdefault", "extensions partialclone", "remotes " + s.Name:
+		return !slices.ContainsFunc(strings.Fields(s.Value), runsAs)
 	case "submodule. update":
 		return !strings.HasPrefix(s.Value, "!")
 	}

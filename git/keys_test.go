@@ -100,3 +100,24 @@ func TestKindOf(t *testing.T) {
 		t.Error("a key without a section is one")
 	}
 }
+
+// Every key whose value git takes for a remote may name one, or an address, and no program or option.
+func TestMayChangeRemotes(t *testing.T) {
+	for _, key := range []string{"remote.o.url", "remote.o.pushurl", "submodule.m.url", "branch.main.remote",
+		"branch.main.pushremote", "branch.a/b.pushRemote", "remote.pushDefault", "remotes.group",
+		"extensions.partialClone"} {
+		s, _ := ParseKey(key)
+		for value, want := range map[string]bool{"origin": true, "https://example.com/x.git": true,
+			"git@example.com:x": true, "../x.git": true, "ext::sh -c id": false, "any::x": false,
+			"--upload-pack=id": false} {
+			s.Value = value
+			if got := MayChange(s, "/p", "/p"); got != want {
+				t.Errorf("%s = %s: %v, want %v", key, value, got, want)
+			}
+		}
+	}
+	group := Setting{Section: "remotes", Name: "group", Value: "origin --upload-pack=id"}
+	if MayChange(group, "/p", "/p") {
+		t.Error("a group of remotes has an option")
+	}
+}
