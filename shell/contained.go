@@ -16,9 +16,33 @@ import (
 var remoteCommands = strings.Fields(`docker podman nerdctl kubectl helm systemctl service systemd-run launchctl sudo
 	doas su pkexec runuser ssh scp sftp rsync gh glab aws gcloud az terraform tofu pulumi ansible ansible-playbook vercel
 	netlify heroku flyctl wrangler firebase twine crontab at batch mail sendmail mount umount apt apt-get dnf yum pacman
-	apk snap dpkg rpm brew git-push git-send-email npm-publish npm-unpublish npm-deprecate npm-access npm-owner
-	npm-token npm-login npm-dist-tag pnpm-publish yarn-publish cargo-publish cargo-yank cargo-owner cargo-login
-	gem-push gem-yank`)
+	apk snap dpkg rpm brew sg np release-it semantic-release goreleaser vsce ovsx git-push git-send-email git-send-pack
+	git-http-push git-imap-send git-cvsexportcommit`)
+
+// remoteWords lists such sub-commands that may follow options or be a part of a word with colons. Any of the words of
+// a command is taken for one.
+var remoteWords = map[string]string{
+	"npm pnpm yarn yarnpkg bun deno jsr": "publish unpublish deprecate access owner token login dist-tag " +
+		"dist-tags",
+	"poetry uv flit hatch pdm rye maturin dart flutter changeset lerna": "publish upload",
+	"cargo": "publish yank owner login release", "gem": "push yank owner", "rake": "release", "nx": "release publish",
+	"mvn mvnw mvnd": "deploy perform", "gradle gradlew": "publish publishPlugins uploadArchives", "lein": "deploy",
+	"sbt": "publish publishSigned", "mix": "hex.publish hex.retire", "dotnet nuget": "push delete", "pod": "push",
+	"conan anaconda luarocks cabal stack": "upload", "hg": "push email", "jj bzr sl": "push", "fossil": "push sync",
+	"darcs": "push send", "svn": "commit ci import lock unlock", "git-lfs git-subtree": "push",
+	"git-svn": "dcommit set-tree commit-diff branch tag", "git-p4": "submit", "git-annex": "push sync assist copy move",
+}
+
+// remotes finds the sub-commands of remoteWords by their program.
+var remotes = func() map[string][]string {
+	out := map[string][]string{}
+	for programs, words := range remoteWords {
+		for _, name := range strings.Fields(programs) {
+			out[name] = strings.Fields(words)
+		}
+	}
+	return out
+}()
 
 // recoverable lists the sub-commands of git whose losses a snapshot of the project has.
 var recoverable = []string{"reset", "checkout", "restore", "switch", "branch"}
@@ -67,16 +91,7 @@ func (j *judging) contained() bool {
 // delete more than single files.
 func (j *judging) reachesOut(c *analysis.Call) bool {
 	name := base(c.Name())
-	if slices.Contains(remoteCommands, name) {
-		return true
-	}
-	sub := ""
-	if name == "git" {
-		sub, _ = safelist.GitSubcommand(c.Args)
-	} else if len(c.Args) > 1 {
-		sub = c.Args[1].Text
-	}
-	if slices.Contains(remoteCommands, name+"-"+sub) {
+	if sendsAway(name, c.Args) {
 		return true
 	}
 	if !danger.Deletes(c) || name == "find" || j.deletesFound(c) {
@@ -87,6 +102,31 @@ func (j *judging) reachesOut(c *analysis.Call) bool {
 		return !known && !j.fewMatches(c, w) && !j.globBelow(c, w) ||
 			slices.ContainsFunc(list, func(text string) bool { return j.projectItself(c, text) })
 	})
+}
+
+// sendsAway reports whether a program with these words, its own name first, is one of remoteCommands, or has a
+// sub-command of remoteWords before "--".
+func sendsAway(name string, words []analysis.Word) bool {
+	if slices.Contains(remoteCommands, name) {
+		return true
+	}
+	if sub, at := safelist.GitSubcommand(words); name == "git" && sub != "" {
+		return sendsAway("git-"+sub, words[at:])
+	}
+	for i, w := range words {
+		switch {
+		case i == 0:
+		case w.Text == "--":
+			return false
+		case w.Text == "-m" && strings.HasPrefix(name, "python") && i+1 < len(words):
+			return sendsAway(words[i+1].Text, words[i+1:])
+		case slices.ContainsFunc(strings.Split(w.Text, ":"), func(word string) bool {
+			return slices.Contains(remotes[name], word)
+		}):
+			return true
+		}
+	}
+	return false
 }
 
 // texts returns the values that a word can have. known is false where the line does not say all of them.

@@ -82,3 +82,30 @@ func TestContainedWords(t *testing.T) {
 		}
 	}
 }
+
+// R-LY-07: what publishes or sends is not contained, wherever its sub-command is among the words.
+func TestContainedSendsNothing(t *testing.T) {
+	dir := t.TempDir()
+	tool := newTool(t, shell.Config{})
+	for line, want := range map[string]bool{
+		"npm publish": false, "pnpm -r publish": false, "pnpm --filter x publish": false, "yarn --silent publish": false,
+		"yarn npm publish": false, "npm --workspace a dist-tag add x": false, "bun publish": false,
+		"poetry --no-ansi publish --build": false, "uv publish": false, "twine upload x": false,
+		"python3 -m twine upload x": false, "python -m flit publish": false, "uvx twine upload x": false,
+		"pipx run twine upload x": false, "mvn -B -pl a deploy": false, "mvn deploy:deploy-file": false,
+		"./mvnw deploy": false, "gradle publish": false, "./gradlew :lib:publish": false, "hg -R x push": false,
+		"git lfs push origin main": false, "git -C x svn dcommit": false, "git subtree push --prefix=a o b": false,
+		"git send-pack o": false, "cargo --locked publish": false, "cargo +nightly publish": false, "gem push x": false,
+		"dotnet nuget push x": false, "sg root id": false,
+		"npm install": true, "npm test -- publish": true, "cargo run -- login": true, "pnpm -r build": true,
+		"git stash push": true, "git commit -m push": true, "git lfs track x": true, "git checkout publish": true,
+		"python3 -m pytest publish": true, "mvn -B install": true, "gradle publishToMavenLocal": true, "yarn add x": true,
+		"poetry install": true, "uv sync": true,
+	} {
+		v, _ := facts.Judge(context.Background(), tool,
+			shell.Command{Line: line, Cwd: dir, Project: dir, Home: "/nosuch"}, facts.Options{})
+		if v.Decision == shell.Auto || v.Contained != want {
+			t.Errorf("%s: %s, contained %t, want %t: %s", line, v.Decision, v.Contained, want, v.Why)
+		}
+	}
+}

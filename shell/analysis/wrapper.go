@@ -122,14 +122,14 @@ var wrappers = map[string]wrapper{
 		options: "-y -n -q --yes --no --quiet --no-install --prefer-offline -p= --package= -c= --call=",
 		script:  "-c",
 	},
-	"bunx": {}, "pnpx": {},
+	"bunx": {}, "pnpx": {}, "uvx": {options: "-q -v -p= --from= --with= --python= --quiet --isolated"},
 }
 
 // subWrappers maps a command to the sub-command after which it runs another command.
 var subWrappers = map[string]string{
 	"uv": "run", "poetry": "run", "pipenv": "run", "rye": "run", "hatch": "run", "pdm": "run", "conda": "run",
 	"bundle": "exec", "mise": "exec", "pnpm": "exec", "yarn": "exec", "npm": "exec", "direnv": "exec", "docker": "exec",
-	"podman": "exec", "perf": "stat",
+	"podman": "exec", "perf": "stat", "pipx": "run",
 }
 
 // shells run the script that follows -c.
