@@ -84,6 +84,9 @@ func (j *judging) contained() bool {
 			return false
 		}
 	}
+	if j.tool.restricts() && (len(j.script.Doubts) > 0 || slices.ContainsFunc(j.script.Calls, j.carriesCode)) {
+		return false
+	}
 	return !slices.ContainsFunc(j.script.Calls, j.reachesOut)
 }
 

@@ -95,6 +95,11 @@ func (t *Tool) edits() bool {
 	return slices.ContainsFunc(t.presets, func(p presets.Preset) bool { return p.Redirections })
 }
 
+// restricts reports whether a permission or a rule of the configuration asks or forbids.
+func (t *Tool) restricts() bool {
+	return len(t.ask) > 0 || len(t.deny) > 0 || slices.ContainsFunc(t.rules, func(r rule) bool { return !r.permissive() })
+}
+
 // SearchPath returns the directories in which the names of commands that run unasked are looked
 // up.
 func (t *Tool) SearchPath() []string { return append([]string(nil), t.searchPath...) }

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -177,7 +176,9 @@ func (p *reader) unwrap(c *Call) {
 	default:
 		if w, ok := wrappers[name]; ok {
 			p.unwrapCommand(c, name, w)
+			return
 		}
+		p.unwrapCarrier(c, name)
 	}
 }
 
@@ -276,11 +277,7 @@ func (p *reader) unwrapCommand(c *Call, name string, w wrapper) {
 		return
 	}
 	args := c.Args[at:]
-	if name == "parallel" && strings.Contains(args[0].Text, " ") {
-		if end := slices.IndexFunc(args, func(w Word) bool { return strings.HasPrefix(w.Text, ":::") }); end > 0 {
-			args = args[:end]
-		}
-		p.scriptWord(c, joined(args), name)
+	if name == "parallel" && p.unwrapParallel(c, args) {
 		return
 	}
 	if w.rest {
