@@ -171,7 +171,7 @@ func (j *judging) namesOnly(calls []*analysis.Call) bool {
 		switch named := j.printsNames(c, state.use); {
 		case named:
 			found = true
-		case !found || !passesLines(state.use):
+		case !found || !j.passesLines(state.use):
 			return false
 		}
 	}
@@ -195,8 +195,8 @@ func quiet(redirs []*analysis.Redir) bool {
 	)
 }
 
-// passesLines reports whether a command prints some of the lines of its input.
-func passesLines(u *safelist.Use) bool {
+// passesLines reports whether a command prints some of the lines of its input, and does not pick names of credentials.
+func (j *judging) passesLines(u *safelist.Use) bool {
 	if len(u.Paths) > 0 {
 		return false
 	}
@@ -204,9 +204,23 @@ func passesLines(u *safelist.Use) bool {
 	case "sort", "uniq", "head", "tail", "tac", "wc":
 		return true
 	case "grep", "egrep", "fgrep":
-		return !u.Has("-o", "--only-matching")
+		return !u.Has("-o", "--only-matching") && (u.Has("-v", "--invert-match") ||
+			!slices.ContainsFunc(grepPatterns(u), j.picksSecret))
 	}
 	return false
+}
+
+// grepPatterns returns the expressions of grep's words.
+func grepPatterns(u *safelist.Use) (list []string) {
+	for _, o := range u.Options {
+		if o.Name == "-e" || o.Name == "--regexp" {
+			list = append(list, strings.Split(o.Value, "\n")...)
+		}
+	}
+	if len(list) == 0 && len(u.Operands) > 0 {
+		list = strings.Split(u.Operands[0].Text, "\n")
+	}
+	return list
 }
 
 // printsNames reports whether a command prints nothing but the names of files that it finds.
@@ -215,7 +229,7 @@ func (j *judging) printsNames(c *analysis.Call, u *safelist.Use) bool {
 	case "find":
 		return !slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
 			return w.Text == "-printf" || w.Text == "-ls" || j.namesSecret(w.Text)
-		})
+		}) && !j.findsSecret(c.Args)
 	case "ls":
 		return !slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
 			return strings.HasPrefix(w.Text, "--") ||
@@ -233,6 +247,18 @@ func (j *judging) printsNames(c *analysis.Call, u *safelist.Use) bool {
 		return u.Has("-l", "--files-with-matches", "-L", "--files-without-match")
 	case "seq":
 		return true
+	}
+	return false
+}
+
+// findsSecret reports whether find chooses files by a pattern that credentials match.
+func (j *judging) findsSecret(words []analysis.Word) bool {
+	for i, w := range words {
+		excluded := i > 1 && (words[i-2].Text == "!" || words[i-2].Text == "-not") ||
+			i+1 < len(words) && words[i+1].Text == "-prune"
+		if i > 0 && strings.HasSuffix(words[i-1].Text, "name") && !excluded && j.secretLike(w.Text) != "" {
+			return true
+		}
 	}
 	return false
 }

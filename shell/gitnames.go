@@ -22,16 +22,63 @@ func (j *judging) gitBases(dirs analysis.Dirs) analysis.Dirs {
 	return dirs
 }
 
-// pathspec makes a finding ask if a pathspec with wildcards can match a file with secrets. A
-// pathspec that matches everything below a directory, or every file of a type, does not count.
+// pathspec makes a finding ask if a pattern of names, such as a pathspec with wildcards, can match a file with secrets.
+// One that matches everything below a directory, or every file of a type, does not count.
 func (j *judging) pathspec(p safelist.PathArg, f *finding) {
+	if name := j.secretLike(p.Text); name != "" {
+		j.verdict.Hidden = true
+		f.ask(RiskHigh, "the pattern "+p.Text+" names files like "+name+", which hold secrets")
+	}
+}
+
+// secretLike returns the name of a file with secrets that a pattern of names can match, or "".
+func (j *judging) secretLike(spec string) string {
 	for _, name := range j.tool.places.examples {
-		if specNames(strings.ToLower(p.Text), strings.ToLower(name)) {
-			j.verdict.Hidden = true
-			f.ask(RiskHigh, "the pathspec "+p.Text+" names files like "+name+", which hold secrets")
-			return
+		if specNames(strings.ToLower(spec), strings.ToLower(name)) {
+			return name
 		}
 	}
+	return ""
+}
+
+// namePatterns returns the patterns by whose names a command chooses files whose content it prints.
+func namePatterns(u *safelist.Use) (list []string) {
+	for _, o := range u.Options {
+		switch o.Name {
+		case "--include", "-g", "--glob", "--iglob":
+			if !strings.HasPrefix(o.Value, "!") {
+				list = append(list, alternatives(o.Value)...)
+			}
+		}
+	}
+	return list
+}
+
+// braces matches a part of a glob with alternatives, the innermost of several.
+var braces = regexp.MustCompile(`\{[^{}]*\}`)
+
+// alternatives returns the patterns of which a glob with braces has each. Of more than three it has none.
+func alternatives(glob string) (list []string) {
+	if strings.Count(glob, "{") > 3 || len(glob) > 200 {
+		return []string{braces.ReplaceAllString(glob, "*")}
+	}
+	at := braces.FindStringIndex(glob)
+	if at == nil {
+		return []string{glob}
+	}
+	begin, end := at[0], at[1]-1
+	for one := range strings.SplitSeq(glob[begin+1:end], ",") {
+		list = append(list, alternatives(glob[:begin]+one+glob[end+1:])...)
+	}
+	return list
+}
+
+// picksSecret reports whether a regular expression for whole lines picks the names of credentials, and not all names.
+func (j *judging) picksSecret(expression string) bool {
+	plain := strings.NewReplacer(`\|`, "|", `\(`, "(", `\)`, ")").Replace(expression)
+	re, err := regexp.Compile("(?i)^(?:" + plain + ")$")
+	return j.namesSecret(expression) || err == nil && !re.MatchString("x0.y") &&
+		slices.ContainsFunc(j.tool.places.examples, re.MatchString)
 }
 
 // set matches a bracket expression of a pathspec.

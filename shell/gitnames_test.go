@@ -1,9 +1,14 @@
 package shell_test
 
 import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"sandboxd/shell"
+	"sandboxd/shell/facts"
 )
 
 // R-SH-03, R-FS-02: a secret asks by each of git's spellings of its name
@@ -75,6 +80,51 @@ func TestSecretsByGitsSpellings(t *testing.T) {
 		"git log -L1,2:config/prod.yaml"} {
 		if d := judge(line, "config/prod.yaml"); d != shell.Ask {
 			t.Errorf("%s: %v with that hidden", line, d)
+		}
+	}
+}
+
+// R-SH-06: patterns of names that credentials match ask where contents are read by them, as pathspecs do.
+func TestPatternsOfSecrets(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{".env", "a.go", "b.ts"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	tool := newTool(t, shell.Config{})
+	for line, want := range map[string]shell.Decision{
+		"grep -rh '' . --include=.env": shell.Ask, "grep -rh '' --include '.e*' .": shell.Ask,
+		"grep -r --include='*.pem' KEY .": shell.Ask, "egrep -r x . --include=.en?": shell.Ask,
+		"rg -uu . -g .env": shell.Ask, "rg -uu . --glob='.e*'": shell.Ask, "rg x --iglob '.ENV'": shell.Ask,
+		"rg x -g '*.{ts,pem}'": shell.Ask, "rg x -g '{a,.env}{,x}'": shell.Ask,
+		"git ls-files | grep -x .env | xargs cat": shell.Ask, "ls -A | grep '^.env$' | xargs head": shell.Ask,
+		`ls -A | grep '^\.env$' | xargs cat`: shell.Ask, "ls -A | grep -e a -e .env | xargs cat": shell.Ask,
+		`ls -A | grep 'a.go\|.env' | xargs cat`: shell.Ask, "find . | grep -E '\\.e.*' | xargs cat": shell.Ask,
+		"find . -maxdepth 1 -name '.e*' -exec cat {} +": shell.Ask, "find . -iname '.EN?' | xargs cat": shell.Ask,
+		"for f in $(find . -name '.[e]nv'); do cat $f; done": shell.Ask,
+		"grep -rn foo --include='*.go' .":                    shell.Auto, "grep -rn foo --include='*' .": shell.Auto,
+		"git ls-files | grep -v .env | xargs cat": shell.Auto, "git ls-files | grep '\\.go$' | xargs cat": shell.Auto,
+		"git ls-files | grep test | xargs grep foo": shell.Auto, "find . -name '*.go' -exec cat {} +": shell.Auto,
+		"find . -not -name '.*' -type f -exec cat {} +":               shell.Auto,
+		"find . -name '.*' -prune -o -type f -print | xargs grep foo": shell.Auto,
+		"find . -type f -name '*test*' | xargs grep foo":              shell.Auto,
+		"ls -A | grep '.*' | xargs cat":                               shell.Auto,
+	} {
+		v, _ := facts.Judge(context.Background(), tool,
+			shell.Command{Line: line, Cwd: dir, Project: dir, Home: "/nosuch"}, facts.Options{})
+		if v.Decision != want {
+			t.Errorf("%s: %s, want %s: %s", line, v.Decision, want, v.Why)
+		}
+	}
+	for line, want := range map[string]bool{"rg x -g '*.{ts,tsx}'": false, "rg x -g '!.env'": false,
+		"rg x -g '{src,test}/**/*.{ts,tsx}'": false, "rg x -g '.env'": true} {
+		v := judgePlain(tool, shell.Command{Line: line, Cwd: dir, Project: dir})
+		if v.Hidden != want {
+			t.Errorf("%s: names secrets: %t, want %t", line, v.Hidden, want)
 		}
 	}
 }

@@ -56,6 +56,9 @@ func (j *judging) judgeSafe(c *analysis.Call, state *callState, use *safelist.Us
 	for _, p := range use.Paths {
 		j.readPath(state, dirs, p, f)
 	}
+	for _, name := range namePatterns(use) {
+		j.pathspec(safelist.PathArg{Text: name}, f)
+	}
 	for _, i := range use.Derived {
 		j.derivedPath(state, dirs, &c.Args[i], f)
 	}
