@@ -228,8 +228,10 @@ func TestContainedIsForbidden(t *testing.T) {
 			"asked":     deny + "[permissions]\nask = [\"Bash(python3 *)\"]",
 		} {
 			a.startWith(config)
-			if got := a.reason(writes); got != "" {
-				t.Errorf("%s: it ran: %s", name, got)
+			for _, line := range []string{writes, `x='python3 -c 1'; eval "$x"`, "printf 'python3 -c 1' | bash"} {
+				if got := a.reason(line); got != "" {
+					t.Errorf("%s: %s ran: %s", name, line, got)
+				}
 			}
 		}
 		a.startWith(deny + "contained = false")
