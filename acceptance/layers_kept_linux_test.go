@@ -37,7 +37,7 @@ func TestLayersBeyondTheBudgetOfUndo(t *testing.T) {
 				a.stop()
 				a.containedLayers("[files.undo]\nkeep_bytes = 100000\n")
 				if a.sbx("run", "-c", "ls"); a.everything() != now {
-					t.Errorf("%s: yes %t: the next daemon made of the project\n%s\n---\n%s", line, yes, a.everything(), now)
+					t.Errorf("%s: yes %t: the next daemon made\n%s\n--- of\n%s", line, yes, a.everything(), now)
 				}
 				if id := heldID(a.sbx("changes").out); yes != (id == "") {
 					t.Errorf("%s: yes %t: held: %s", line, yes, id)
@@ -160,6 +160,36 @@ func TestLayersOfWhatCantLand(t *testing.T) {
 			}
 			a.noLayers()
 			a.sh("rm good")
+		}
+	})
+}
+
+// R-LY-04: what no worker can make again is named when it lands, and keeps nothing else from coming back: set-ID bits, and
+// an access control list of somebody else.
+func TestLayersUndoWithoutSetID(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.containedLayers("")
+		a.repository()
+		for make, line := range map[string]string{
+			"mkdir team; chmod 2775 team; echo x > team/f":                                       "rm -rf team",
+			"echo x > tool; chmod 4755 tool":                                                     "rm tool",
+			"echo x > tool; chmod 6755 tool ":                                                    "echo y >> tool",
+			"echo x > tool; setfattr -n system.posix_acl_access -v " + otherList + " tool; true": "rm tool",
+			"mkdir team; setfattr -n system.posix_acl_default -v " + otherList + " team; true":   "rmdir team",
+		} {
+			a.sh(make)
+			look := func() string {
+				return a.sh("find . -path ./.git -prune -o -type f -exec sha256sum {} + | sort; ls -R team 2>&1 || true")
+			}
+			before := look()
+			r := a.sbx("run", "-c", "echo more > src/new.txt; "+line)
+			if r.code != 0 || !strings.Contains(r.err, "undo lacks") {
+				t.Errorf("%s, %s: %v", make, line, r)
+			}
+			if r := a.landing(always, "undo", "--last"); r.code != 0 || look() != before {
+				t.Errorf("%s, %s: undo: %v\n%s\n---\n%s", make, line, r, look(), before)
+			}
+			a.sh("rm -rf team tool; echo untracked > src/new.txt")
 		}
 	})
 }

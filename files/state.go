@@ -1,5 +1,10 @@
 package files
 
+import (
+	"encoding/binary"
+	"strings"
+)
+
 // State is the entry at a path before or after a change, as far as undo can restore it.
 type State struct {
 	Kind    Kind   `json:"kind"`
@@ -82,4 +87,40 @@ func (s Step) Content() (State, bool) {
 		return s.Before, s.Before.Kind == File
 	}
 	return State{}, false
+}
+
+// SetIDBits are the bits of a mode by which a program runs as its owner or group, and a directory hands on its group.
+const SetIDBits = 0o6000
+
+// Unrestorable names what of a file or folder no worker can make again: its system call filter refuses set-ID bits, and
+// its user namespace has no number for other users of an access control list. "" where there is nothing.
+func (s State) Unrestorable() string {
+	switch {
+	case s.Kind != File && s.Kind != Dir:
+		return ""
+	case s.Mode&SetIDBits != 0:
+		return "its set-user-ID and set-group-ID bits"
+	}
+	for name, value := range s.Xattrs {
+		if ForeignACL(name, value) {
+			return "its access control list, which names another user"
+		}
+	}
+	return ""
+}
+
+// ForeignACL reports whether an attribute is an access control list (linux/posix_acl_xattr.h) that names a user or group
+// without a number in the user namespace in which it was read.
+func ForeignACL(name string, value []byte) bool {
+	if !strings.HasPrefix(name, "system.posix_acl_") {
+		return false
+	}
+	const user, group, none = 0x02, 0x08, 1<<32 - 1
+	for at := 4; at+8 <= len(value); at += 8 {
+		tag := binary.LittleEndian.Uint16(value[at:])
+		if (tag == user || tag == group) && binary.LittleEndian.Uint32(value[at+4:]) == none {
+			return true
+		}
+	}
+	return false
 }

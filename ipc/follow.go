@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -46,7 +47,7 @@ func (x *Exit) Notes() (notes []string) {
 		case v.Kind == "unkept":
 			notes = append(notes, fmt.Sprintf("not kept: %s; %s", v.Object, v.Hint))
 			continue
-		case v.Kind == "not_landed" || v.Kind == "altered":
+		case slices.Contains([]string{"not_landed", "altered", "no_undo"}, v.Kind):
 			notes = append(notes, fmt.Sprintf("%s: %s; %s", v.Object, v.Rule, v.Hint))
 			continue
 		}

@@ -149,6 +149,8 @@ func notAsked(asks, before []landAsk) (list []landAsk) {
 const (
 	violationNotLanded = "not_landed"
 	violationAltered   = "altered"
+	// violationNoUndo is the kind of what an undo lacks.
+	violationNoUndo = "no_undo"
 	// maxLeftBehind bounds the violations of each.
 	maxLeftBehind = 20
 )
@@ -173,6 +175,18 @@ func (r *Result) tellLeftBehind(root string, set *layer.Set) {
 	}
 	add(violationNotLanded, set.Skipped)
 	add(violationAltered, set.Altered)
+}
+
+// tellUndo puts into the result what an undo of the changes lacks.
+func (r *Result) tellUndo(c *Changes) {
+	lacks := c.LeftOut
+	if len(lacks) == 0 && !c.Covered {
+		lacks = []string{c.Why}
+	}
+	for _, what := range lacks[:min(len(lacks), maxLeftBehind)] {
+		r.Violations = append(r.Violations, Violation{Kind: violationNoUndo, Op: "undo", Object: what, Rule: "undo lacks it",
+			By: "layer", Count: 1, Hint: "sbx undo restores the rest"})
+	}
 }
 
 // landAsked asks about the change set of a run that has ended, which is held, and lands it after a yes.

@@ -297,9 +297,7 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 		err = r.unland(kept, c, err)
 	}
 	if err == nil {
-		if !c.Covered {
-			result.Warnings = append(result.Warnings, c.Why)
-		}
+		result.tellUndo(c)
 		return
 	}
 	r.end()
@@ -425,6 +423,20 @@ func (r *layeredRun) noteHeld(why string) error {
 	return r.note(why)
 }
 
+// unrestorable notes what an undo can't give back to the landed parts' earlier objects.
+func (r *layeredRun) unrestorable(c *Changes, landed func(int) bool) {
+	for i, op := range r.l.Set().Ops {
+		for _, n := range op.Old {
+			if what := keptState(n.State).Unrestorable(); what != "" && landed(i) {
+				c.LeftOut = append(c.LeftOut, string(n.Path.Below(op.Path))+": "+what)
+			}
+		}
+	}
+	if c.Covered && len(c.LeftOut) > 0 {
+		c.Covered, c.Why = false, "undo lacks "+c.LeftOut[0]
+	}
+}
+
 // keep stores the entries that the landing displaced for an undo, and drops the layer once all of it has landed.
 func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c *Changes) (err error) {
 	if err := r.reopen(); err != nil {
@@ -460,6 +472,7 @@ func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c
 	if c.Undo, err = r.s.keepLanded(r.rec, r.sess.Root, before, after, k); err != nil {
 		return err
 	}
+	r.unrestorable(c, landed)
 	for _, at := range answer.Late {
 		c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s: another program wrote to the file that the landing displaced", at))
 	}

@@ -208,7 +208,7 @@ func (r *runner) explainRefusals(list []ipc.Violation, status int) {
 		case "unkept":
 			r.note("not kept: %s, created in a place that ends with the sandbox or its session; %s",
 				v.Object, v.Hint)
-		case "not_landed", "altered":
+		case "not_landed", "altered", "no_undo":
 			r.note("%s: %s; %s", v.Object, v.Rule, v.Hint)
 		default:
 			r.note("the sandbox refused %s", describeViolation(v))

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -79,6 +80,24 @@ func dress(fd int, want files.State) error {
 		return setTimesFd(fd, want.ModTime)
 	}
 	return nil
+}
+
+// reachable is what a wanted state becomes in the undo of a run: without what the object lacks and no worker can give it.
+func (t *Tree) reachable(fd int, want files.State) files.State {
+	if !t.loose || want.Unrestorable() == "" {
+		return want
+	}
+	st, err := fstat(fd)
+	have, xerr := readXattrs(fd)
+	if err != nil || xerr != nil {
+		return want
+	}
+	want.Mode &^= files.SetIDBits &^ st.Mode
+	want.Xattrs = maps.Clone(want.Xattrs)
+	maps.DeleteFunc(want.Xattrs, func(name string, value []byte) bool {
+		return files.ForeignACL(name, value) && !bytes.Equal(have[name], value)
+	})
+	return want
 }
 
 // own gives an opened file or folder owner and mode.

@@ -320,7 +320,7 @@ func (d *Dir) MkdirLike(name, temp string, want files.State) error {
 	fault.Point("mkdir-like-temp")
 	fd, err := lookup(d.fd(), temp, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err == nil {
-		err = dress(fd, want)
+		err = dress(fd, d.tree.reachable(fd, want))
 		unix.Close(fd)
 	}
 	if err == nil {

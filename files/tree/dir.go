@@ -197,7 +197,7 @@ func (d *Dir) SetModTime(ns int64) error {
 
 // Dress gives the folder mode, owner, attributes and modification time of want.
 func (d *Dir) Dress(want files.State) error {
-	return conflict(d.Path(""), dress(d.fd(), want))
+	return conflict(d.Path(""), dress(d.fd(), d.tree.reachable(d.fd(), want)))
 }
 
 // Loosen lets the folder's owner list and change it.

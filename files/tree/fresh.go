@@ -156,12 +156,13 @@ func (n *Fresh) again() error {
 // Dress sets the file's owner, mode, extended attributes and, where want has one, modification
 // time. An attribute that cannot be set is a conflict: the replaced file would silently lose it.
 func (n *Fresh) Dress(want files.State) error {
-	return n.looks(dress(int(n.f.Fd()), want))
+	return n.looks(dress(int(n.f.Fd()), n.dir.tree.reachable(int(n.f.Fd()), want)))
 }
 
 // Own sets the file's owner and mode, and leaves attributes from its folder, an access control list
 // for example.
 func (n *Fresh) Own(want files.State) error {
+	want = n.dir.tree.reachable(int(n.f.Fd()), want)
 	err := own(int(n.f.Fd()), want)
 	if err == nil {
 		err = owned(int(n.f.Fd()), want)

@@ -76,7 +76,8 @@ func Open(path string, opts Options) (*Tree, error) {
 }
 
 // OfRun is the tree for the undo of a run: files of several names are permitted, and those of this user that their mode
-// does not let it read, which have another mode while they are opened. Only the first tree is closed.
+// does not let it read, which have another mode while they are opened. What no sandbox can give an object (files.State,
+// Unrestorable) it stays without. Only the first tree is closed.
 func (t *Tree) OfRun() *Tree {
 	c := *t
 	c.links, c.loose = true, true

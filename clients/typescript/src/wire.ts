@@ -1268,7 +1268,7 @@ export interface Version {
 
 /** Violation is something that the sandbox refused. */
 export interface Violation {
-  /** path, network, syscall, signal, unkept (created, and gone with the sandbox), not_landed and altered (of a layer), … */
+  /** path, network, syscall, signal, unkept (created, and gone with the sandbox), not_landed, altered and no_undo (of a layer), … */
   kind?: string;
   /** the path, host or call */
   object?: string;

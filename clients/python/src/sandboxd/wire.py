@@ -1086,7 +1086,7 @@ class Version(TypedDict, total=False):
 class Violation(TypedDict, total=False):
     """Violation is something that the sandbox refused."""
 
-    kind: str  # path, network, syscall, signal, unkept (created, and gone with the sandbox), not_landed and altered (of a layer), …
+    kind: str  # path, network, syscall, signal, unkept (created, and gone with the sandbox), not_landed, altered and no_undo (of a layer), …
     object: str  # the path, host or call
     access: str
     by: str  # the mechanism
