@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 	"unicode/utf8"
 )
 
@@ -42,6 +43,12 @@ type Client struct {
 	// socket is tried once more. Its error is returned as it is. nil: there is
 	// nothing to start.
 	Start func(context.Context) error
+	// Patience is how long an answer may take before the daemon is asked whether it answers at all; 0: for ever. A
+	// daemon that does not has requests fail after ten times as long, except for POST, which may wait for a person.
+	Patience time.Duration
+	// Unanswered is called, maybe more than once and concurrently, with an error that has ErrUnanswered in it while a
+	// request waits for such a daemon; nil: nobody is to know.
+	Unanswered func(error)
 
 	once  sync.Once
 	http  *http.Client
@@ -146,8 +153,11 @@ func serverUID(c net.Conn) (int, error) {
 // do sends a request and returns the answer's body, which the caller closes.
 func (c *Client) do(ctx context.Context, method, path string, body io.Reader,
 	header map[string]string) (io.ReadCloser, error) {
+	ctx, headed, closed := c.watched(ctx, method == http.MethodPost)
 	req, err := http.NewRequestWithContext(ctx, method, "http://sandboxd"+path, body)
 	if err != nil {
+		headed()
+		closed()
 		return nil, err
 	}
 	for k, v := range header {
@@ -160,9 +170,15 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader,
 		req.Header.Set("Authorization", "Bearer "+string(c.Secret))
 	}
 	resp, err := c.client().Do(req)
+	headed()
 	if err != nil {
+		if cause := context.Cause(ctx); errors.Is(cause, ErrUnanswered) {
+			err = cause
+		}
+		closed()
 		return nil, requestError(method, path, err)
 	}
+	resp.Body = &answerBody{resp.Body, closed}
 	if accepted(resp) {
 		return resp.Body, nil
 	}

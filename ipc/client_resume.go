@@ -14,8 +14,11 @@ import (
 // answer read since. Resume closes the connection.
 func (c *Client) Resume(ctx context.Context, conn net.Conn, read []byte) (ExecStarted, Stream[Event], error) {
 	const what = "POST /v1/exec/events"
+	_, headed, closed := c.watched(ctx, true)
+	defer closed()
 	answer := bufio.NewReader(io.MultiReader(bytes.NewReader(read), conn))
 	resp, err := http.ReadResponse(answer, &http.Request{Method: "POST"})
+	headed()
 	if speaksOtherwise(err) {
 		err = older("")
 	}

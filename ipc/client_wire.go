@@ -97,6 +97,9 @@ func (c *Client) exec(ctx context.Context, path string, r ExecRequest) (*reply, 
 	if err != nil {
 		return nil, err
 	}
+	ctx, headed, closed := c.watched(ctx, true)
+	defer closed()
+	defer headed()
 	for {
 		var one *wire
 		if fds == nil {

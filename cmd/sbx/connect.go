@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"golang.org/x/term"
 
@@ -21,6 +22,8 @@ func (a *app) locate(ctx context.Context) (daemon.Place, error) {
 	if a.place != nil {
 		return *a.place, nil
 	}
+	var once sync.Once
+	a.options.Unanswered = func(err error) { once.Do(func() { a.note("%v", err) }) }
 	p, err := daemon.Locate(ctx, a.options)
 	if err != nil {
 		return p, err
@@ -76,10 +79,11 @@ func (a *app) atOnce(ctx context.Context) (*ipc.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &ipc.Client{Socket: p.Agent(), User: p.User, Start: func(ctx context.Context) error {
+	c := p.Client(p.Agent())
+	c.Start = func(ctx context.Context) error {
 		defer a.slowly("starting sandboxd")()
 		return p.Ensure(ctx)
-	}}
+	}
 	a.clients = append(a.clients, c)
 	return c, nil
 }
@@ -91,9 +95,7 @@ func (a *app) approver(ctx context.Context) (*ipc.Client, error) {
 
 // approverClient returns a client for the approver's socket of the daemon that was
 // asked; this terminal answers questions there. locate must have succeeded before.
-func (a *app) approverClient() *ipc.Client {
-	return &ipc.Client{Socket: a.place.Approver(), User: a.place.User}
-}
+func (a *app) approverClient() *ipc.Client { return a.place.Client(a.place.Approver()) }
 
 func (a *app) open(ctx context.Context, socket func(daemon.Place) string) (*ipc.Client, error) {
 	p, err := a.locate(ctx)
@@ -104,7 +106,7 @@ func (a *app) open(ctx context.Context, socket func(daemon.Place) string) (*ipc.
 	if err := p.Ensure(ctx); err != nil {
 		return nil, err
 	}
-	c := &ipc.Client{Socket: socket(p), User: p.User}
+	c := p.Client(socket(p))
 	a.clients = append(a.clients, c)
 	return c, nil
 }
@@ -121,7 +123,7 @@ func (a *app) running(ctx context.Context) (*ipc.Client, error) {
 	case err != nil:
 		return nil, err
 	}
-	c := &ipc.Client{Socket: p.Approver(), User: p.User}
+	c := p.Client(p.Approver())
 	a.clients = append(a.clients, c)
 	return c, nil
 }

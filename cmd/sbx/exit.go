@@ -77,7 +77,7 @@ func (a *app) status(err error) int {
 	if err == nil {
 		return 0
 	}
-	if !errors.Is(err, errSilent) {
+	if !errors.Is(err, errSilent) && !errors.Is(err, ipc.ErrUnanswered) { // locate has that one printed
 		a.complain(err)
 	}
 	return statusOfError(err)

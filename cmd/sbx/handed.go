@@ -70,6 +70,10 @@ func (r *runner) resume(ctx context.Context) (started ipc.ExecStarted, events ip
 		return started, nil, false, nil
 	}
 	r.handed = nil
+	if h.signal != 0 && len(h.read) == 0 { // as without front, where the signal ends sbx before there is an answer
+		h.conn.Close()
+		return started, nil, true, &exit{128 + int(h.signal), errSilent}
+	}
 	started, events, err = r.client.Resume(ctx, h.conn, h.read)
 	if ipc.CodeOf(err) == ipc.CodeForbidden { // the daemon may not permit the descriptors
 		r.refused = true

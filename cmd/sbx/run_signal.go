@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"syscall"
 	"time"
@@ -41,7 +42,15 @@ func (r *runner) signal(ctx context.Context, sig os.Signal) (giveUp bool) {
 		})
 	case r.taken <= 2:
 		r.question.cancel()
-		go r.orAgain(sig, func() error { return r.client.CancelExec(ctx, ipc.CancelRequest{ID: r.id}) })
+		started := r.started
+		go r.orAgain(sig, func() error {
+			if started { // the command may take its time to end
+				return r.client.CancelExec(ctx, ipc.CancelRequest{ID: r.id})
+			}
+			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+			defer cancel()
+			return r.client.CancelExec(ctx, ipc.CancelRequest{ID: r.id})
+		})
 	default:
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
@@ -52,10 +61,11 @@ func (r *runner) signal(ctx context.Context, sig os.Signal) (giveUp bool) {
 }
 
 // orAgain takes a signal once more where it does not reach the command: when the terminal's
-// session has ended we have no terminal, and are not the one whose session it was. In the
-// end sbx leaves, and the command, which nobody follows then, ends by that.
+// session has ended we have no terminal, and are not the one whose session it was, or the daemon does not answer
+// before the command starts. In the end sbx leaves, and the command, which nobody follows then, ends by that.
 func (r *runner) orAgain(sig os.Signal, send func() error) {
-	if ipc.CodeOf(send()) == ipc.CodeNotFound {
+	err := send()
+	if ipc.CodeOf(err) == ipc.CodeNotFound || errors.Is(err, context.DeadlineExceeded) {
 		select {
 		case r.signals <- sig:
 		default: // there are others

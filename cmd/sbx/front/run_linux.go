@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -203,6 +204,9 @@ type exchange struct {
 var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
 	syscall.SIGUSR2}
 
+// patience is how long the answer may take to begin before sbx-verbs finds out whether the daemon answers at all.
+const patience = time.Second
+
 // follow reads the answer until the command has ended, or something comes that
 // is for sbx-verbs.
 func (x *exchange) follow() {
@@ -213,6 +217,13 @@ func (x *exchange) follow() {
 		x.mu.Lock()
 		x.handOver(s.(syscall.Signal))
 	}()
+	time.AfterFunc(patience, func() {
+		x.mu.Lock()
+		if len(x.answer.raw) == 0 {
+			x.handOver(0)
+		}
+		x.mu.Unlock()
+	})
 	piece := make([]byte, maxAnswer)
 	for {
 		// A byte that is read and not noted would be lost, so that reading and noting are one.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"sandboxd/cmd/internal/paths"
 	"sandboxd/ipc"
@@ -17,6 +18,8 @@ type Options struct {
 	StateDir  string // --state-dir; empty: $SBX_STATE_DIR, else the daemon's own choice
 	Config    string // --config; empty: the daemon's own choice
 	User      string // --user; whose daemon to answer for, through the system's broker
+	// Unanswered is called as [ipc.Client.Unanswered]; nil: requests wait for ever.
+	Unanswered func(error)
 }
 
 // Place is where a daemon serves, or would be started.
@@ -32,6 +35,19 @@ type Place struct {
 	stateDir, config string
 	stateNamed       bool                   // stateDir was chosen by the flag
 	home             func() (string, error) // looked up once, where a daemon is started
+	unanswered       func(error)
+}
+
+// patience is how long an answer may take before the daemon is asked whether it answers at all.
+const patience = 3 * time.Second
+
+// Client returns a client of one of the daemon's sockets.
+func (p Place) Client(socket string) *ipc.Client {
+	c := &ipc.Client{Socket: socket, User: p.User}
+	if p.unanswered != nil {
+		c.Patience, c.Unanswered = patience, p.unanswered
+	}
+	return c
 }
 
 // Locate settles the place. It connects to nothing but the system's daemon.
@@ -58,7 +74,7 @@ func Locate(ctx context.Context, o Options) (Place, error) {
 			return Place{}, err
 		}
 	}
-	p.stateNamed = o.StateDir != ""
+	p.stateNamed, p.unanswered = o.StateDir != "", o.Unanswered
 	p.home = sync.OnceValues(func() (string, error) { return homeDir(os.Geteuid()) })
 	if o.User != "" {
 		p.SocketDir, p.System, p.User = first(p.SocketDir, paths.SystemDir), true, o.User
@@ -69,7 +85,9 @@ func Locate(ctx context.Context, o Options) (Place, error) {
 		p.Named = p.SocketDir != own
 		return p, nil
 	}
-	if os.Geteuid() != 0 && serves(ctx, paths.SystemDir) {
+	if serves, err := p.serves(ctx, paths.SystemDir); err != nil {
+		return Place{}, err
+	} else if serves {
 		p.SocketDir, p.System = paths.SystemDir, true
 		return p, nil
 	}
@@ -99,15 +117,19 @@ func (p Place) StateDir() (string, error) {
 	return paths.OwnStateDir(home), err
 }
 
-// serves reports whether a daemon in dir is willing to serve this user.
-func serves(ctx context.Context, dir string) bool {
-	c := ipc.Client{Socket: filepath.Join(dir, ipc.AgentSocket)}
-	if _, err := os.Lstat(c.Socket); err != nil {
-		return false
+// serves reports whether a daemon in dir is willing to serve this user, who is not root. One that does not answer at
+// all is an error.
+func (p Place) serves(ctx context.Context, dir string) (bool, error) {
+	c := p.Client(filepath.Join(dir, ipc.AgentSocket))
+	if _, err := os.Lstat(c.Socket); os.Geteuid() == 0 || err != nil {
+		return false, nil
 	}
 	defer c.Close()
 	_, err := c.Version(ctx)
-	return err == nil
+	if errors.Is(err, ipc.ErrUnanswered) {
+		return false, err
+	}
+	return err == nil, nil
 }
 
 // errNotStarted is in the error of [Place.Ensure] where no daemon runs and none

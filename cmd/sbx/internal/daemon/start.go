@@ -63,7 +63,7 @@ func (p Place) asked(ctx context.Context) error {
 	if p.config == "" && !p.stateNamed {
 		return nil
 	}
-	c := ipc.Client{Socket: p.Agent(), User: p.User}
+	c := p.Client(p.Agent())
 	defer c.Close()
 	s, err := c.Status(ctx)
 	if err != nil {
