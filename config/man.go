@@ -21,8 +21,13 @@ sandboxd.toml \- configuration of sandboxd
 .IR PROJECT /.sandboxd.toml
 .SH DESCRIPTION
 The configuration is TOML in layers: what is built in, the operator's file (which is also the
-ceiling), the user's, and the project's, which may only tighten. A key that nobody knows is an
-error with its line and what was probably meant.
+ceiling), the user's, and the project's, which may only tighten. An unknown
+key is an error with its line and what was probably meant; in the project's file, which may be for
+another release, it is a warning, which
+.B sandboxd config check
+and each
+.B sbx run
+there print.
 .B sandboxd config show
 prints every setting as it counts, with the file and line it comes from;
 .B sandboxd config check

@@ -172,9 +172,9 @@ func (r *runner) explainEnd(end *ipc.Exit, status int) {
 	}
 	held := end.Changes != nil && end.Changes.HeldID != ""
 	if end.Denied != nil || end.Error != nil || status == 0 && !held {
-		return
-	}
-	if r.outside && r.started {
+		end.Warnings = slices.DeleteFunc(end.Warnings, func(w ipc.Warning) bool { return !usual.Project(w.Message) })
+		r.notes = nil
+	} else if r.outside && r.started {
 		r.note("the sandbox hides files outside the project, even from approved commands; " +
 			"to show one: sbx profile explain PATH")
 	}

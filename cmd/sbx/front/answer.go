@@ -188,6 +188,9 @@ func (r *run) exit(end []byte) (status int, v verdict) {
 			}
 		case "warnings":
 			r.warned = r.warned || worthReporting(value)
+			if usual.Project(string(value)) {
+				v = rich
+			}
 		default: // a signal, a denial, a refusal, a quarantine, …
 			v = rich
 		}

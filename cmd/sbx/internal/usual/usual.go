@@ -19,3 +19,7 @@ func Repeats(text string) bool {
 // Warning reports whether a warning from there only says what the host lacks for every
 // command, for which none fails.
 func Warning(where string) bool { return where == "this host" || where == "journal" }
+
+// Project reports whether a warning's text is about a statement of the project's own file that is not in force. It is
+// reported after every command: the statement may be a misspelled protection.
+func Project(text string) bool { return strings.Contains(text, "/.sandboxd.toml:") }
