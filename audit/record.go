@@ -19,6 +19,9 @@ const (
 	Chain     = "chain"     // about the log itself; only this package writes it
 )
 
+// Categories lists them.
+var Categories = []string{Decision, Execution, File, Session, Grant, Mode, Config, Chain}
+
 // Record is one event. Zero fields are left out.
 type Record struct {
 	Time      time.Time `json:"time"` // zero: now

@@ -2,6 +2,7 @@ package ipc
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -60,6 +61,13 @@ func scanValue(d *jsontext.Decoder, of reflect.Type) (members []member, err erro
 	}
 	end := jsontext.Kind('}')
 	switch first.Kind() {
+	case '"':
+		if of == reflect.TypeFor[[]byte]() {
+			if _, err := base64.StdEncoding.DecodeString(first.String()); err != nil {
+				return nil, fmt.Errorf("field %q: want base64", d.StackPointer().LastToken())
+			}
+		}
+		return nil, nil
 	case '[':
 		end = ']'
 	case '{':

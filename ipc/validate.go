@@ -48,6 +48,9 @@ func (r CheckRequest) validate() *Error {
 	if given > 1 {
 		return badRequest("only one of command, argv and args can be judged")
 	}
+	if len(r.Argv) > 0 && r.Argv[0] == "" {
+		return badRequest("argv: the command's name is empty")
+	}
 	if len(r.Args) > 0 && r.Args[0] != '{' {
 		return badRequest("args: want a JSON object")
 	}
@@ -80,6 +83,9 @@ func (r ExecRequest) validate() *Error {
 	}
 	if (r.Command == "") == (len(r.Argv) == 0) {
 		return badRequest("give either command or argv")
+	}
+	if r.Command == "" && r.Argv[0] == "" {
+		return badRequest("argv: the command's name is empty")
 	}
 	switch r.Stdin {
 	case "", StdinNone, StdinStream:
@@ -252,6 +258,13 @@ func (m Mode) validate() *Error {
 		return nil
 	}
 	return badRequest(fmt.Sprintf("mode %q: want interactive, strict or approve_all", m.Mode))
+}
+
+func (r ShutdownRequest) validate() *Error {
+	if r.DrainMS < 0 {
+		return badRequest("drain_ms is negative")
+	}
+	return nil
 }
 
 // noNUL refuses a value that would be cut short on its way to a process. It

@@ -87,6 +87,8 @@ func TestMalformed(t *testing.T) {
 		{"a NUL", "POST", "/v1/exec", `{"session":"` + s.ID + `","command":"ls\u0000 -l"}`, 400, ipc.CodeBadRequest},
 		{"a NUL in argv", "POST", "/v1/exec", `{"session":"` + s.ID + `","argv":["ls","\u0000"]}`, 400, ipc.CodeBadRequest},
 		{"a NUL in env", "POST", "/v1/exec", exec + `,"env":{"A":"\u0000"}}`, 400, ipc.CodeBadRequest},
+		{"an empty program", "POST", "/v1/exec", `{"session":"` + s.ID + `","argv":[""]}`, 400, ipc.CodeBadRequest},
+		{"an empty program to judge", "POST", "/v1/check", `{"dry_run":true,"argv":[""]}`, 400, ipc.CodeBadRequest},
 		{"a bad name in env", "POST", "/v1/exec", exec + `,"env":{"A=B":"1"}}`, 400, ipc.CodeBadRequest},
 		{"an unknown stdin", "POST", "/v1/exec", exec + `,"stdin":"file"}`, 400, ipc.CodeBadRequest},
 		{"stdin_data alone", "POST", "/v1/exec", exec + `,"stdin_data":"aGk="}`, 400, ipc.CodeBadRequest},
@@ -123,6 +125,26 @@ func TestMalformed(t *testing.T) {
 	}
 	if b.Changes() != before {
 		t.Errorf("%d changes came of rejected requests", b.Changes()-before)
+	}
+}
+
+// A refusal of base64 names the field.
+func TestBadBase64(t *testing.T) {
+	h, _, s := house(t, ipc.Limits{})
+	status, body := raw(t, h.Agent.Socket, "POST", "/v1/exec", `{"session":"`+s.ID+
+		`","command":"cat","stdin":"inline","stdin_data":"?"}`)
+	if status != 400 || !strings.Contains(body, `field \"stdin_data\": want base64`) {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// The time for running commands to end is not negative: that was none.
+func TestShutdownRefused(t *testing.T) {
+	h, b, _ := house(t, ipc.Limits{})
+	before := b.Changes()
+	status, body := raw(t, h.Approver.Socket, "POST", "/v1/shutdown", `{"drain_ms":-5}`)
+	if status != 400 || b.Changes() != before {
+		t.Errorf("%d %s", status, body)
 	}
 }
 

@@ -26,6 +26,10 @@ func peerOf(p ipc.Peer) supervisor.Peer {
 }
 
 func (b *backend) session(c ipc.Caller, id string) (*supervisor.Session, error) {
+	if id == "" {
+		return nil, &ipc.Error{Code: ipc.CodeBadRequest, Message: "session is missing",
+			Hint: "open one with POST /v1/sessions"}
+	}
 	s, err := b.sup.Session(id, peerOf(c.Peer), string(c.Secret))
 	return s, wireError(err)
 }

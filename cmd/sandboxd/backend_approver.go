@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -171,7 +170,7 @@ func pick(what, id string, n int) (int, error) {
 	i, err := strconv.Atoi(id)
 	if err != nil || i < 1 || i > n {
 		return 0, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("%s %q is not on offer", what, id),
-			Hint: "GET the approval lists what is"}
+			Hint: "look at the request again: it lists what is"}
 	}
 	return i, nil
 }
@@ -315,44 +314,6 @@ func grepOf(pattern string) (*regexp.Regexp, error) {
 		return nil, nil
 	}
 	return regexp.Compile("(?m)" + pattern)
-}
-
-func (b *backend) Audit(_ context.Context, _ ipc.Caller, r ipc.AuditRequest) (ipc.AuditPage, error) {
-	grep, err := grepOf(r.Grep)
-	if err != nil {
-		return ipc.AuditPage{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "grep: " + err.Error()}
-	}
-	page, err := b.audit.Query(audit.Filter{Session: r.Session, Agent: r.Agent, Tool: r.Tool, Category: r.Category,
-		ExecID: r.ExecID, Grep: grep, Decision: r.Decision, Since: r.Since, Until: r.Until, AfterSeq: r.AfterSeq,
-		Limit: r.Limit, Last: r.Last})
-	if err != nil {
-		return ipc.AuditPage{}, wireError(err)
-	}
-	answer := ipc.AuditPage{Records: []json.RawMessage{}, More: page.More}
-	for _, e := range page.Entries {
-		answer.Records = append(answer.Records, e.Raw)
-	}
-	for _, bad := range page.Bad {
-		answer.Bad = append(answer.Bad, bad.Text())
-	}
-	return answer, nil
-}
-
-func (b *backend) VerifyAudit(_ context.Context, _ ipc.Caller, r ipc.AuditVerifyRequest) (ipc.AuditVerdict, error) {
-	var anchors []audit.Anchor
-	if r.AnchorHash != "" {
-		anchors = append(anchors, audit.Anchor{Seq: r.AnchorSeq, Hash: r.AnchorHash})
-	}
-	sum, err := b.audit.Verify(anchors...)
-	v := ipc.AuditVerdict{OK: err == nil, Records: sum.Records, Seq: sum.Head.Seq, Hash: sum.Head.Hash}
-	var bad *audit.BadRecord
-	switch {
-	case errors.As(err, &bad):
-		v.File, v.Line, v.BadSeq, v.Problem = bad.File, bad.Line, bad.Seq, bad.Error()
-	case err != nil:
-		return v, wireError(err)
-	}
-	return v, nil
 }
 
 func (b *backend) Mode(_ context.Context, c ipc.Caller, r ipc.ModeRequest) (ipc.Mode, error) {

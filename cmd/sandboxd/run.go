@@ -91,6 +91,9 @@ func obey(args []string, stdout, stderr io.Writer) int {
 	if err == nil && len(rest) > 0 {
 		err = fmt.Errorf("unexpected %q", rest[0])
 	}
+	if err == nil && f.idle < 0 {
+		err = fmt.Errorf("--idle-timeout %v is negative", f.idle)
+	}
 	if err == nil && !slices.Contains([]string{"", "interactive", "strict", "approve-all"}, f.mode) {
 		err = fmt.Errorf("--mode %q: want interactive, strict or approve-all", f.mode)
 	}

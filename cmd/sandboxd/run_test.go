@@ -32,6 +32,7 @@ func TestCommandLine(t *testing.T) {
 		{"--version", 0, "sandboxd ", ""},
 		{"--help", 0, "Usage: sandboxd", ""},
 		{"--yolo", 2, "", "--mode approve-all"},
+		{"--idle-timeout -1s", 2, "", "--idle-timeout -1s is negative"},
 		{"--mode loose", 2, "", "want interactive, strict or approve-all"},
 		{"surplus", 2, "", `unexpected "surplus"`},
 		{"config", 2, "", "want check, show, schema"},

@@ -66,23 +66,20 @@ func logVerb(a *app) *cobra.Command {
 	f.StringVar(&o.filter.Grep, "grep", "", "only what matches this regular expression: command, directory, reason, "+
 		"note, error")
 	c.RegisterFlagCompletionFunc("session", a.completing(sessionIDs))
-	c.RegisterFlagCompletionFunc("category", cobra.FixedCompletions(categoryNames, cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("category", cobra.FixedCompletions(audit.Categories, cobra.ShellCompDirectiveNoFileComp))
 	c.AddCommand(logVerify(a), logAnchor(a), logExport(a))
 	return c
 }
 
-// categoryNames are the categories of records; categories is the list for people.
-var categoryNames = []string{audit.Decision, audit.Execution, audit.File, audit.Session, audit.Grant, audit.Mode,
-	audit.Config, audit.Chain}
-
-var categories = strings.Join(categoryNames, ", ")
+// categories are those of records, for people.
+var categories = strings.Join(audit.Categories, ", ")
 
 // checkFilter refuses a filter that can't match any record.
 func checkFilter(c *cobra.Command, f ipc.AuditRequest) error {
 	if _, err := grepOf(f.Grep); err != nil {
 		return usage(c, "--grep: %v", err)
 	}
-	if f.Category != "" && !slices.Contains(categoryNames, f.Category) {
+	if f.Category != "" && !slices.Contains(audit.Categories, f.Category) {
 		return usage(c, "--category %q: want %s", f.Category, categories)
 	}
 	return nil
