@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The daemon asks nobody about a command that is absent from PATH, if the sandbox shows the
-// directories of PATH. It asks about every command in a hidden directory, so that the answer
+// The daemon asks nobody about a command that is absent from PATH, or from its own directory, if the sandbox shows
+// these directories. It asks about every command in a hidden directory, so that the answer
 // reveals nothing about that directory. R-UX-06
 func TestAbsentCommandIsNotAsked(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
@@ -32,7 +32,11 @@ func TestAbsentCommandIsNotAsked(t *testing.T) {
 			{[]string{"--", "no-such-command", "x"}, false},
 			{[]string{"--", "touch", "x"}, true},
 			{[]string{"-c", "no-such-command x"}, true},
-			{[]string{"--", "./no-such-command"}, true},
+			{[]string{"--", "./no-such-command"}, false},
+			{[]string{"--", "no/such/command"}, false},
+			{[]string{"--", "/usr/bin/no-such-command"}, false},
+			{[]string{"--", "/no/such/command"}, false},
+			{[]string{"--", filepath.Join(hidden, "not-in-hidden")}, true},
 			{[]string{"--env", "PATH=" + hidden, "--", "in-hidden"}, true},
 			{[]string{"--env", "PATH=" + hidden, "--", "not-in-hidden"}, true},
 		} {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -328,6 +329,9 @@ func (s *Session) resolveCwd(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", &RequestError{fmt.Sprintf("cwd %q: %s", dir, reason(err))}
+	}
+	if info, err := os.Stat(real); err == nil && !info.IsDir() {
+		return "", &RequestError{fmt.Sprintf("cwd %q is no directory", dir)}
 	}
 	return real, nil
 }
