@@ -431,7 +431,12 @@ func (b *backend) Distrust(_ context.Context, c ipc.Caller, r ipc.TrustRequest) 
 
 func (b *backend) Reload(context.Context, ipc.Caller) (ipc.Reloaded, error) {
 	if err := b.reload(); err != nil {
-		return ipc.Reloaded{}, wireError(err)
+		refusal := wireError(err)
+		var e *ipc.Error
+		if b.flags.config != "" && errors.As(refusal, &e) && e.Code == ipc.CodeConflict { // the check reads the usual file
+			e.Hint = fmt.Sprintf("fix the file; sandboxd config check --config %q shows the same", b.flags.config)
+		}
+		return ipc.Reloaded{}, refusal
 	}
 	return ipc.Reloaded{Config: b.configFiles(), Warnings: append(b.wireWarnings(), b.waitingForRestart()...)}, nil
 }

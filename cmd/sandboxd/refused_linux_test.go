@@ -1,11 +1,23 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"sandboxd/ipc"
 )
+
+// The hint about a broken file names the file that the daemon was started with: the check read the usual one.
+func TestReloadHint(t *testing.T) {
+	s := serveHere(t, "")
+	s.configure("[approval\n")
+	_, err := s.approver.Reload(t.Context())
+	var e *ipc.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Hint, "check --config \""+s.base+"/config.toml\"") {
+		t.Errorf("got %v and the hint %q", err, e.Hint)
+	}
+}
 
 // Requests that were taken, and answered something else than was asked.
 func TestRefusedRequests(t *testing.T) {
