@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"reflect"
 	"strings"
@@ -104,14 +105,32 @@ type startError struct{ error }
 
 func (e *startError) Unwrap() error { return e.error }
 
-// requestError adds the request's method and path to an error; one of Client.Start has its own.
-func requestError(method, path string, err error) error {
+// requestError says that an error is one of asking the daemon. Package http has added the method and a URL, which mean
+// nothing to people. Errors of Client.Start, of connecting, and of the daemon are returned as they are.
+func requestError(err error) error {
 	var start *startError
 	if errors.As(err, &start) {
 		return start.error
 	}
-	return fmt.Errorf("%s %q: %w", method, path, err)
+	var request *url.Error
+	if errors.As(err, &request) {
+		err = request.Err
+	}
+	var connecting *connectError
+	if errors.As(err, &connecting) || CodeOf(err) != "" || errors.Is(err, ErrUnanswered) {
+		return err
+	}
+	return fmt.Errorf("ask the daemon: %w", err)
 }
+
+// connectError is an error of connecting to a socket.
+type connectError struct {
+	socket string
+	err    error
+}
+
+func (e *connectError) Error() string { return fmt.Sprintf("connect to %q: %v", e.socket, e.err) }
+func (e *connectError) Unwrap() error { return e.err }
 
 func accepted(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode < 300 }
 
@@ -121,9 +140,13 @@ func dial(ctx context.Context, socket string) (net.Conn, error) {
 	conn, err := d.DialContext(ctx, "unix", socket)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-		return nil, fmt.Errorf("connect to %q: %w", socket, ErrNoDaemon)
+		return nil, &connectError{socket, ErrNoDaemon}
 	case err != nil:
-		return nil, fmt.Errorf("connect to %q: %w", socket, err)
+		var call *os.SyscallError // below the name of the network
+		if errors.As(err, &call) {
+			err = call.Err
+		}
+		return nil, &connectError{socket, err}
 	}
 	uid, err := serverUID(conn)
 	if err == nil && uid != 0 && uid != os.Geteuid() {
@@ -131,7 +154,7 @@ func dial(ctx context.Context, socket string) (net.Conn, error) {
 	}
 	if err != nil {
 		conn.Close()
-		return nil, fmt.Errorf("connect to %q: %w", socket, err)
+		return nil, &connectError{socket, err}
 	}
 	return conn, nil
 }
@@ -176,7 +199,7 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader,
 			err = cause
 		}
 		closed()
-		return nil, requestError(method, path, err)
+		return nil, requestError(err)
 	}
 	resp.Body = &answerBody{resp.Body, closed}
 	if accepted(resp) {
@@ -237,18 +260,18 @@ func (c *Client) roundTrip(ctx context.Context, method, path string, body io.Rea
 	if err != nil {
 		return err
 	}
-	return readAnswer(answer, method, path, resp)
+	return readAnswer(answer, resp)
 }
 
 // readAnswer decodes an answer into resp, a pointer, and closes it.
-func readAnswer(answer io.ReadCloser, method, path string, resp any) error {
+func readAnswer(answer io.ReadCloser, resp any) error {
 	defer answer.Close()
 	b, err := io.ReadAll(io.LimitReader(answer, maxAnswer))
 	if err != nil {
-		return fmt.Errorf("%s %q: %w", method, path, err)
+		return fmt.Errorf("read the daemon's answer: %w", err)
 	}
 	if err := json.Unmarshal(b, resp); err != nil {
-		return fmt.Errorf("%s %q: answer: %w", method, path, err)
+		return fmt.Errorf("read the daemon's answer: %w", err)
 	}
 	return nil
 }

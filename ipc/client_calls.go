@@ -149,7 +149,7 @@ func (c *Client) StartExec(ctx context.Context, r ExecRequest) (ExecStarted, err
 	if err != nil {
 		return started, err
 	}
-	return started, readAnswer(answer, "POST", "/v1/exec", &started)
+	return started, readAnswer(answer, &started)
 }
 
 // RunExec is StartExec and ExecEvents in one exchange. The stream begins with the
@@ -184,7 +184,7 @@ func begun(ctx context.Context, events *eventReader) (ExecStarted, Stream[Event]
 	}
 	if err != nil {
 		events.Close()
-		return ExecStarted{}, nil, fmt.Errorf("POST /v1/exec/events: %w", err)
+		return ExecStarted{}, nil, requestError(err)
 	}
 	events.first = &first
 	return *first.Queued, events, nil

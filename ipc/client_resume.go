@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -13,7 +12,6 @@ import (
 // Resume is RunExec where the request was sent before, over conn, and read is the part of the
 // answer read since. Resume closes the connection.
 func (c *Client) Resume(ctx context.Context, conn net.Conn, read []byte) (ExecStarted, Stream[Event], error) {
-	const what = "POST /v1/exec/events"
 	_, headed, closed := c.watched(ctx, true)
 	defer closed()
 	answer := bufio.NewReader(io.MultiReader(bytes.NewReader(read), conn))
@@ -24,7 +22,7 @@ func (c *Client) Resume(ctx context.Context, conn net.Conn, read []byte) (ExecSt
 	}
 	if err != nil {
 		conn.Close()
-		return ExecStarted{}, nil, fmt.Errorf("%s: %w", what, err)
+		return ExecStarted{}, nil, requestError(err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		defer conn.Close()

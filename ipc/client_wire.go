@@ -108,14 +108,14 @@ func (c *Client) exec(ctx context.Context, path string, r ExecRequest) (*reply, 
 		again := one != nil
 		if one == nil {
 			if one, err = c.wire(ctx, fds); err != nil {
-				return nil, requestError("POST", path, err)
+				return nil, requestError(err)
 			}
 		}
 		a, err := c.over(ctx, one, request)
 		if err == nil {
 			return a, nil
 		}
-		err = fmt.Errorf("POST %q: %w", path, err)
+		err = requestError(err)
 		// One that the daemon had closed, or closed without reading the request.
 		if !again || !errors.Is(err, errUnread) || ctx.Err() != nil {
 			return nil, err
@@ -129,10 +129,10 @@ func (c *Client) post(path string, body []byte, last bool) ([]byte, error) {
 	b = append(append(append(b, "POST "...), path...),
 		" HTTP/1.1\r\nHost: sandboxd\r\nContent-Type: application/json\r\nContent-Length: "...)
 	b = append(strconv.AppendInt(b, int64(len(body)), 10), "\r\n"...)
-	for _, field := range []struct{ name, value string }{{UserHeader + ": ", c.User},
-		{"Authorization: Bearer ", string(c.Secret)}} {
+	for _, field := range []struct{ what, name, value string }{{"name of the user", UserHeader + ": ", c.User},
+		{"session's secret", "Authorization: Bearer ", string(c.Secret)}} {
 		if strings.ContainsFunc(field.value, func(r rune) bool { return r < ' ' || r == 0x7f }) { // RFC 9110, 5.5
-			return nil, fmt.Errorf("POST %q: a control character in the value of %s", path, strings.TrimSpace(field.name))
+			return nil, fmt.Errorf("the %s has a control character, which can't be sent", field.what)
 		}
 		if field.value != "" {
 			b = append(append(append(b, field.name...), field.value...), "\r\n"...)

@@ -239,9 +239,9 @@ func wireError(err error) error {
 	case errors.As(err, &root):
 		code, hint = ipc.CodeBadRoot, "run it in a project's own directory"
 	case errors.As(err, &session) && session.Secret:
-		code, hint = ipc.CodeSecret, "send the session's secret: Authorization: Bearer …"
+		code, hint = ipc.CodeSecret, "give the secret that the session was opened with; sbx takes it from $SBX_SESSION_SECRET"
 	case errors.As(err, &session):
-		code, hint = ipc.CodeNotFound, "sbx session ls lists those that are open; a program opens one with POST /v1/sessions"
+		code, hint = ipc.CodeNotFound, "sbx session ls lists those that are open; sbx session open opens one"
 	case errors.As(err, &ticket):
 		code, hint = ipc.CodeDenied, "have the command judged again, and use the new ticket once"
 	case errors.As(err, &request):
