@@ -13,8 +13,8 @@ func jobsVerb(a *app) *cobra.Command {
 	c := listVerb(a, &cobra.Command{
 		Use:   "jobs",
 		Short: "List, read and stop what commands left running",
-		Long: "List what commands left running in the sessions of programs. A job ends with its session.\n" +
-			"The commands of a terminal leave nothing running.",
+		Long: "List what commands left running in the sessions of programs and terminals. A job ends with\n" +
+			"its session: that of a terminal with the shell there.",
 		Example: "  sbx jobs\n  sbx jobs log j-01k9x5\n  sbx jobs stop j-01k9x5",
 	}, (*ipc.Client).Jobs, "there are no jobs", func(l ipc.JobList) []ipc.Job { return l.Jobs },
 		[]string{"ID", "STARTED", "SESSION", "COMMAND", "ENDED"}, func(j ipc.Job) []string {

@@ -12,8 +12,8 @@ func mcpVerb(a *app) *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve the tools to a client of the Model Context Protocol",
 		Long: "Serve the Model Context Protocol on standard input and output: exec, output, cancel,\n" +
-			"read, write, edit, list, grep, undo, status, and approve, which a client can use as its\n" +
-			"permission prompt. Questions are answered with sbx approve; where [approval]\n" +
+			"read, write, edit, list, grep, changes, undo, status, and approve, which a client can use\n" +
+			"as its permission prompt. Questions are answered with sbx approve; where [approval]\n" +
 			"client_answers = true, the client may put those of low risk to its own user, too.",
 		Example: "  claude mcp add sandboxd -- sbx mcp\n  codex mcp add sandboxd -- sbx mcp",
 		Args:    cobra.NoArgs,
