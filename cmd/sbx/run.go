@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"time"
 
@@ -90,13 +91,17 @@ func runVerb(a *app) *cobra.Command {
 	f.BoolVar(&o.hold, "hold", false, "hold what it writes: the project stays as it is until sbx changes land")
 	f.StringVar(&o.ticket, "ticket", "",
 		"the ticket that a hook got for exactly this command in this directory; good once")
-	f.StringVar(&o.session, "session", "", "id of a program's session; its secret is in $SBX_SESSION_SECRET")
+	f.StringVar(&o.session, "session", "", "id of a program's session; its secret is in $SBX_SESSION_SECRET "+
+		"(default: $SBX_SESSION)")
 	return c
 }
 
 // check finds mistakes and completes options that follow from others.
 func (o *runOptions) check(c *cobra.Command) error {
 	lineGiven := c.Flags().Changed("command")
+	if o.ticket == "" && !c.Flags().Changed("session") {
+		o.session = os.Getenv("SBX_SESSION")
+	}
 	switch {
 	case o.ticket != "" && o.asAgent:
 		return usage(c, "a ticket is for the command as it was judged: leave --agent away")

@@ -38,8 +38,8 @@ func sessionOpen(a *app) *cobra.Command {
 		Use:   "open",
 		Short: "Open a session for a program and print its id and secret",
 		Long: "Open a session for a program. A holder of the secret may ask in its name; it is shown\n" +
-			"once. The two lines can be evaluated by a shell; sbx run --session uses them.",
-		Example: "  eval \"$(sbx session open --label build)\"; sbx run --session $SBX_SESSION -- make",
+			"once. The two lines can be evaluated by a shell; sbx run uses them.",
+		Example: "  eval \"$(sbx session open --label build)\"; sbx run -- make",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			client, err := a.agent(c.Context())

@@ -16,7 +16,13 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	getenv := func(name string) string { return "$" + name }
+	session := ""
+	getenv := func(name string) string {
+		if name == "SBX_SESSION" {
+			return session
+		}
+		return "$" + name
+	}
 	for _, c := range []struct {
 		args string
 		want order
@@ -47,6 +53,13 @@ func TestRead(t *testing.T) {
 		if got, ok := read(append([]string{"sbx"}, strings.Fields(c.args)...), getenv); !ok ||
 			!reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, %v", c.args, got, ok)
+		}
+	}
+	session = "s"
+	for args, want := range map[string]string{"run -- x": "s", "run --session t -- x": "t", "run --session= -- x": "",
+		"run --ticket t -- x": "", "shell -c x": ""} {
+		if got, ok := read(append([]string{"sbx"}, strings.Fields(args)...), getenv); !ok || got.session != want {
+			t.Errorf("%s: session %q, %v; want %q", args, got.session, ok, want)
 		}
 	}
 	if got, ok := read([]string{"-sbx-shell", "--norc", "-c", "ls", "name"}, getenv); !ok || got.line != "ls" ||

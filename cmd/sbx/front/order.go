@@ -46,6 +46,7 @@ func read(args []string, getenv func(string) string) (o order, ok bool) {
 	if args[0] != "run" {
 		return o, false
 	}
+	o.session = unset
 	own["--command"], own["-c"], own["--cwd"], own["-C"] = &line, &line, &o.cwd, &o.cwd
 	own["--agent-name"], own["--description"], own["--session"], own["--ticket"] = &o.agent, &o.description, &o.session,
 		&o.ticket
@@ -59,6 +60,11 @@ func read(args []string, getenv func(string) string) (o order, ok bool) {
 	}
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
+	}
+	if o.session == unset {
+		if o.session = ""; o.ticket == "" {
+			o.session = getenv("SBX_SESSION")
+		}
 	}
 	given := line != unset
 	if given {
