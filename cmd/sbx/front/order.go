@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 
 	"sandboxd/cmd/sbx/internal/arguments"
 )
@@ -91,6 +92,9 @@ func read(args []string, getenv func(string) string) (o order, ok bool) {
 	}
 	if o.session != "" {
 		o.secret = getenv("SBX_SESSION_SECRET")
+		if strings.ContainsFunc(o.secret, unicode.IsControl) {
+			return o, false // no header can have it
+		}
 	}
 	ok = o.here(getenv)
 	return o, ok
