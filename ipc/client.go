@@ -44,7 +44,7 @@ type Client struct {
 	// socket is tried once more. Its error is returned as it is. nil: there is
 	// nothing to start.
 	Start func(context.Context) error
-	// Patience is how long an answer may take before the daemon is asked whether it answers at all; 0: for ever. A
+	// Patience is how long an answer may take before the daemon is asked whether it answers at all; 0: no limit. A
 	// daemon that does not has requests fail after ten times as long, except for POST, which may wait for a person.
 	Patience time.Duration
 	// Unanswered is called, maybe more than once and concurrently, with an error that has ErrUnanswered in it while a
@@ -120,7 +120,20 @@ func requestError(err error) error {
 	if errors.As(err, &connecting) || CodeOf(err) != "" || errors.Is(err, ErrUnanswered) {
 		return err
 	}
-	return fmt.Errorf("ask the daemon: %w", err)
+	return fmt.Errorf("ask the daemon: %w", withoutCall(err))
+}
+
+// withoutCall returns the reason in an error of package net, without the network, its addresses and the system call.
+func withoutCall(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
+	}
+	var call *os.SyscallError
+	if errors.As(err, &call) {
+		err = call.Err
+	}
+	return err
 }
 
 // connectError is an error of connecting to a socket.
@@ -142,11 +155,7 @@ func dial(ctx context.Context, socket string) (net.Conn, error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 		return nil, &connectError{socket, ErrNoDaemon}
 	case err != nil:
-		var call *os.SyscallError // below the name of the network
-		if errors.As(err, &call) {
-			err = call.Err
-		}
-		return nil, &connectError{socket, err}
+		return nil, &connectError{socket, withoutCall(err)}
 	}
 	uid, err := serverUID(conn)
 	if err == nil && uid != 0 && uid != os.Geteuid() {

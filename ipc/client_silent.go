@@ -17,9 +17,9 @@ var ErrUnanswered = errors.New("the daemon does not answer")
 // Client.Patience, before the request fails.
 const attempts = 10
 
-// watched returns a context for one request, and two functions: the first is called when the answer's head is there, the
-// second when its body is not read any more. As long as there is no head, the daemon is asked for its version each
-// time that Client.Patience has passed. The context ends where it does not answer that and the request waits for nobody.
+// watched returns a context for one request, and two functions: headed is called when the answer's head is there,
+// closed when its body is closed. As long as there is no head, the daemon is asked for its version each time that
+// Client.Patience has passed. The context ends where it does not answer that and the request waits for nobody.
 func (c *Client) watched(ctx context.Context, waits bool) (watched context.Context, headed, closed func()) {
 	if c.Patience <= 0 {
 		return ctx, func() {}, func() {}

@@ -12,8 +12,8 @@ import (
 	"sandboxd/ipc"
 )
 
-// A daemon that accepts connections and answers nothing is reported, and fails what waits for nobody; it hung every
-// request for ever.
+// A daemon that accepts connections and answers nothing is reported, and requests that wait for nobody fail; each one
+// hung.
 func TestUnanswered(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)

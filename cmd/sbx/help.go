@@ -78,7 +78,8 @@ func (a *app) printHelp(c *cobra.Command) {
 var variables = [][]string{
 	{"SBX_SOCKET_DIR", "directory of the daemon's sockets"},
 	{"SBX_STATE_DIR", "directory of records of a daemon that sbx starts"},
-	{"SBX_SESSION, SBX_SESSION_SECRET", "a program's session, which sbx session open prints: that of sbx run, and of verbs with --session"},
+	{"SBX_SESSION, SBX_SESSION_SECRET", "a program's session, which sbx session open prints, for sbx run; other verbs " +
+		"want --session"},
 	{"SBX_PAGER, PAGER", "program that shows what is longer than the terminal; empty or cat: none"},
 	{"NO_COLOR, CLICOLOR_FORCE", "colours: never; also where the output is no terminal"},
 }

@@ -18,7 +18,7 @@ type Options struct {
 	StateDir  string // --state-dir; empty: $SBX_STATE_DIR, else the daemon's own choice
 	Config    string // --config; empty: the daemon's own choice
 	User      string // --user; whose daemon to answer for, through the system's broker
-	// Unanswered is called as [ipc.Client.Unanswered]; nil: requests wait for ever.
+	// Unanswered is called as [ipc.Client.Unanswered]; nil: requests wait without a limit.
 	Unanswered func(error)
 }
 
