@@ -164,8 +164,8 @@ func TestLayersOfWhatCantLand(t *testing.T) {
 	})
 }
 
-// R-LY-04: what no worker can make again is named when it lands, and keeps nothing else from coming back: set-ID bits, and
-// an access control list of somebody else.
+// R-LY-04: what no worker can make again is named when it lands, and keeps nothing else from coming back: set-ID bits,
+// and an access control list of somebody else.
 func TestLayersUndoWithoutSetID(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
@@ -179,7 +179,7 @@ func TestLayersUndoWithoutSetID(t *testing.T) {
 		} {
 			a.sh(make)
 			look := func() string {
-				return a.sh("find . -path ./.git -prune -o -type f -exec sha256sum {} + | sort; ls -R team 2>&1 || true")
+				return a.sh("find . -path ./.git -prune -o -type f -exec sha256sum {} + | sort; ls -R team || true")
 			}
 			before := look()
 			r := a.sbx("run", "-c", "echo more > src/new.txt; "+line)

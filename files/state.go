@@ -109,8 +109,8 @@ func (s State) Unrestorable() string {
 	return ""
 }
 
-// ForeignACL reports whether an attribute is an access control list (linux/posix_acl_xattr.h) that names a user or group
-// without a number in the user namespace in which it was read.
+// ForeignACL reports whether an attribute is an access control list (linux/posix_acl_xattr.h) that names a user or
+// group without a number in the user namespace in which it was read.
 func ForeignACL(name string, value []byte) bool {
 	if !strings.HasPrefix(name, "system.posix_acl_") {
 		return false

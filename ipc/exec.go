@@ -104,7 +104,8 @@ type Started struct {
 
 // Violation is something that the sandbox refused.
 type Violation struct {
-	// path, network, syscall, signal, unkept (created, and gone with the sandbox), not_landed, altered and no_undo (of a layer), …
+	// path, network, syscall, signal, unkept (created, and gone with the sandbox), not_landed, altered and no_undo (of a
+	// layer), …
 	Kind   string `json:"kind"`
 	Object string `json:"object"` // the path, host or call
 	Access string `json:"access,omitempty"`

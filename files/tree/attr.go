@@ -82,7 +82,7 @@ func dress(fd int, want files.State) error {
 	return nil
 }
 
-// reachable is what a wanted state becomes in the undo of a run: without what the object lacks and no worker can give it.
+// reachable is what a wanted state becomes in the undo of a run: without what the object lacks and no worker can give.
 func (t *Tree) reachable(fd int, want files.State) files.State {
 	if !t.loose || want.Unrestorable() == "" {
 		return want
