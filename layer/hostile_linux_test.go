@@ -209,8 +209,10 @@ func TestRedirectOfALayer(t *testing.T) {
 	if err := unix.Setxattr(b.Upper()+"/dir", "user.overlay.redirect", []byte("/etc"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Take(b.root); err == nil || !strings.Contains(err.Error(), `"dir"`) {
-		t.Errorf("got %v", err)
+	b.take()
+	err := b.Land(b.root, yes)
+	if !errors.As(err, new(*ConflictError)) || !strings.Contains(err.Error(), `"dir"`) || exists(b.at("dir")) {
+		t.Errorf("landed: got %v", err)
 	}
 }
 

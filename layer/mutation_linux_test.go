@@ -110,7 +110,7 @@ var mutations = []mutation{
 		"for _, exec := range note.Above {\n\t\tif _", "for _, exec := range note.Above[:0] {\n\t\tif _"},
 	{17, "layer", "TestFIFO", "layer/copy_linux.go", "c.set.Skipped = append(", "_ = append("},
 	{18, "layer", "TestReasonOfOwners", "layer/plan_linux.go",
-		"if s.Kind != Absent && !mapped(s.UID, s.GID) {", `if s.Kind == "?" {`},
+		"case !mapped(s.UID, s.GID):", `case s.Kind == "?":`},
 	{19, "layer", "TestReason", "layer/plan_linux.go", "if err == nil && at != path &&", `if err == nil && at == "?" &&`},
 	{20, "layer", "TestReason", "layer/plan_linux.go", `"an overlay, as in a container"`, `""`},
 	{21, "acceptance", "TestSessionPlace", "supervisor/place.go",

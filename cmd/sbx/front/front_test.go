@@ -56,7 +56,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	session = "s"
-	for args, want := range map[string]string{"run -- x": "s", "run --session t -- x": "t", "run --session= -- x": "",
+	for args, want := range map[string]string{"run -- x": "s", "run --session t -- x": "t",
 		"run --ticket t -- x": "", "shell -c x": ""} {
 		if got, ok := read(append([]string{"sbx"}, strings.Fields(args)...), getenv); !ok || got.session != want {
 			t.Errorf("%s: session %q, %v; want %q", args, got.session, ok, want)
