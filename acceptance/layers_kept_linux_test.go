@@ -147,8 +147,8 @@ func TestLayersOfWhatCantLand(t *testing.T) {
 		} {
 			before := a.everything()
 			r := a.sbx("run", "-c", line)
-			told := strings.Contains(r.err, want) && strings.Contains(r.err, "--direct") && len(r.err) < 3000
-			if r.code != 126 || !told || a.everything() != before {
+			named := strings.Contains(r.err, want) && strings.Contains(r.err, "--direct") && len(r.err) < 3000
+			if r.code != 126 || !named || a.everything() != before {
 				t.Errorf("%s: %d %.3000s", line, r.code, r.err)
 			}
 			id := heldID(r.err)

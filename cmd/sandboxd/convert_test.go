@@ -28,7 +28,7 @@ func TestWireErrors(t *testing.T) {
 		{&ipc.Error{Code: ipc.CodeTooLarge, Message: "m", Hint: "h"}, ipc.CodeTooLarge, "h"},
 		{&supervisor.RootError{Dir: "/etc", Why: "it is the system's"}, ipc.CodeBadRoot, "own directory"},
 		{&supervisor.SessionError{ID: "s-1"}, ipc.CodeNotFound, "sbx session ls"},
-		{&supervisor.SessionError{ID: "s-1", Secret: true}, ipc.CodeSecret, "Authorization"},
+		{&supervisor.SessionError{ID: "s-1", Secret: true}, ipc.CodeSecret, "SBX_SESSION_SECRET"},
 		{&supervisor.TicketError{Why: "used"}, ipc.CodeDenied, "judged again"},
 		{&supervisor.RequestError{Why: "empty"}, ipc.CodeBadRequest, ""},
 		{&supervisor.DescriptorError{Name: "stdin", Path: "/x", Why: "is a device"}, ipc.CodeForbidden, "relayed"},
