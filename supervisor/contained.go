@@ -96,29 +96,35 @@ func (s *Supervisor) needsBesides(e *Exec, cfg *config.Config, j *judgement, p p
 	if dir, _ := gitOf(e.Session.Root); dir != "" && strings.Contains(j.command.Text(), "git") {
 		needed = append(needed, dir)
 	}
-	own := ownPlaces(e, cfg, j)
-	for _, r := range p.PathRules() {
-		within := func(dir string) bool { return abspath.Contains(dir, r.Path) }
-		holds := func(dir string) bool { return dir != "" && abspath.Contains(r.Path, dir) }
-		if r.Kind == profile.Allow && r.Access.Has(profile.Write) && !slices.ContainsFunc(own, within) &&
-			slices.ContainsFunc(needed, holds) {
-			return r.Path
+	for _, open := range writable(p, ownPlaces(e, cfg, j)) {
+		holds := func(dir string) bool { return dir != "" && abspath.Contains(open, dir) }
+		if slices.ContainsFunc(needed, holds) {
+			return open
 		}
 	}
 	return ""
 }
 
+// writable returns the directories besides a project's own that a profile lets commands write to.
+func writable(p profile.Profile, own []string) (list []string) {
+	own = append(own, "/dev")
+	for _, r := range p.PathRules() {
+		within := func(dir string) bool { return abspath.Contains(dir, r.Path) }
+		if r.Kind == profile.Allow && r.Access.Has(profile.Write) && !slices.ContainsFunc(own, within) {
+			list = append(list, r.Path)
+		}
+	}
+	return list
+}
+
 // confine plans a run that nobody is asked about again where p has further directories to write to, with these
 // read-only: no undo covers them.
 func (s *Supervisor) confine(e *Exec, cfg *config.Config, j *judgement, p profile.Profile) error {
-	if !j.contained || j.verdict.Configured {
+	own := ownPlaces(e, cfg, j)
+	if !j.contained || j.verdict.Configured || len(writable(p, own)) == 0 {
 		return nil
 	}
-	confined := p.ReadOnlyBut(ownPlaces(e, cfg, j)...)
-	if confined.Digest() == p.Digest() {
-		return nil
-	}
-	return s.planned(e, cfg, j, confined)
+	return s.planned(e, cfg, j, p.ReadOnlyBut(own...))
 }
 
 // holds returns an error where a contained run is not covered by its snapshot after all; it does not start then.
