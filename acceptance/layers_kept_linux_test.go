@@ -193,3 +193,54 @@ func TestLayersUndoWithoutSetID(t *testing.T) {
 		}
 	})
 }
+
+// R-LY-04: the undo of a run removes directories that close themselves to their owner.
+func TestUndoOfClosedDirectories(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.containedLayers("")
+		a.repository()
+		a.sh("mkdir opened; echo x > opened/f; chmod 0 opened")
+		for _, line := range []string{
+			"mkdir -p closed/below; echo x > closed/f; echo y > closed/below/g; chmod 0 closed/below closed",
+			"chmod 700 opened; rm opened/f; chmod 0 opened", "chmod 700 opened; echo more > opened/g; chmod 300 opened",
+		} {
+			look := func() string {
+				return a.sh("stat -c '%n %a' opened; chmod 700 opened; grep -r . opened || true; chmod 0 opened; ls")
+			}
+			before := look()
+			if r := a.sbx("run", "-c", line); r.code != 0 {
+				t.Fatalf("%s: %v", line, r)
+			}
+			if r := a.landing(always, "undo", "--last"); r.code != 0 || look() != before {
+				t.Errorf("%s: undo: %v\n%s", line, r, look())
+			}
+		}
+	})
+}
+
+// R-LY-04: by force an undo makes a directory again where somebody made a file, which is kept.
+func TestUndoOfADirectoryByForce(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.containedLayers("")
+		a.repository()
+		look := func() string {
+			return a.sh("cat n || true; find src -printf '%p %y %m %T@\\n' -type f -exec cat {} + | sort")
+		}
+		before := look()
+		if r := a.sbx("run", "-c", "rm -rf src; echo x > n"); r.code != 0 {
+			t.Fatal(r)
+		}
+		a.sh("echo mine > src")
+		now := look()
+		if r := a.landing(always, "undo", "--last"); r.code == 0 || look() != now {
+			t.Errorf("without force: %v", r)
+		}
+		r := a.landing(always, "undo", "--last", "--force")
+		if r.code != 0 || look() != before {
+			t.Errorf("by force: %v\n%s\n---\n%s", r, look(), before)
+		}
+		if r := a.landing(always, "undo", strings.TrimSpace(r.out)); r.code != 0 || a.sh("cat src n") != "mine\nx\n" {
+			t.Errorf("undone: %v\n%s", r, look())
+		}
+	})
+}

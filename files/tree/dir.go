@@ -203,10 +203,15 @@ func (d *Dir) Dress(want files.State) error {
 // Loosen lets the folder's owner list and change it.
 func (d *Dir) Loosen() error {
 	st, err := fstat(d.fd())
-	if err == nil { // by its path, as the descriptor may be one for the path only
-		err = unix.Chmod("/proc/self/fd/"+strconv.Itoa(d.fd()), st.Mode|0o700)
+	if err != nil {
+		return conflict(d.Path(""), err)
 	}
-	return conflict(d.Path(""), err)
+	return d.Chmod(st.Mode | 0o700)
+}
+
+// Chmod gives the folder a mode, by its path, as the descriptor may be one for the path only.
+func (d *Dir) Chmod(mode uint32) error {
+	return conflict(d.Path(""), unix.Chmod("/proc/self/fd/"+strconv.Itoa(d.fd()), mode))
 }
 
 // SameMount reports whether a rename between two folders can be.

@@ -19,7 +19,7 @@ import (
 // Every entry is checked before anything is changed: one that differs from the change's result is a
 // conflict, unless force. With rest, steps in conflict are left out and listed. One that already
 // equals the state before the change stays, so that an interrupted undo can be repeated.
-func (s *server) undo(steps []files.Step, blobs []bool, how files.UndoHow) (files.Result, error) {
+func (s *server) undo(steps []files.Step, blobs []bool, how files.UndoHow) (out files.Result, err error) {
 	if len(steps) == 0 || len(blobs) != len(steps) {
 		return files.Result{}, errors.New("undo: nothing to undo")
 	}
@@ -27,9 +27,13 @@ func (s *server) undo(steps []files.Step, blobs []bool, how files.UndoHow) (file
 	defer func() { s.run = false }()
 	u := &undoing{
 		server: s, how: how, change: &change{server: s},
-		removed: map[string]bool{}, made: map[string]bool{}, stays: map[string]bool{},
+		removed: map[string]bool{}, made: map[string]bool{}, stays: map[string]bool{}, closed: map[string]uint32{},
 	}
 	defer u.change.close()
+	defer func() { err = errors.Join(err, u.close(steps, err == nil)) }()
+	if err := u.open(steps); err != nil {
+		return files.Result{}, named(files.Undo, err, steps[0].Path)
+	}
 	for i := len(steps) - 1; i >= 0; i-- {
 		var content func() (*os.File, error)
 		if blobs[i] {
@@ -49,7 +53,7 @@ func (s *server) undo(steps []files.Step, blobs []bool, how files.UndoHow) (file
 	if err := u.attributes(); err != nil {
 		return files.Result{}, named(files.Undo, err, steps[0].Path)
 	}
-	out := files.Result{Path: steps[0].Path, To: steps[0].To, Left: u.left()}
+	out = files.Result{Path: steps[0].Path, To: steps[0].To, Left: u.left()}
 	if len(u.change.parts) == 0 {
 		return files.Result{Left: out.Left}, nil
 	}
@@ -71,6 +75,7 @@ type undoing struct {
 	stays         map[string]bool
 	conflicts     []*files.Conflict
 	attrs         []attribute
+	closed        map[string]uint32 // the modes of folders that are opened meanwhile
 }
 
 func (u *undoing) inverse(step files.Step, content func() (*os.File, error)) error {
@@ -122,6 +127,7 @@ func (u *undoing) look(abs string) (now, error) {
 	if n.stat, err = dir.Stat(n.spot.name()); err != nil {
 		return n, err
 	}
+	n.stat = u.asClosed(abs, n.stat)
 	if u.removed[abs] {
 		n.stat = tree.Stat{State: files.State{Kind: files.Absent}}
 	}
@@ -337,6 +343,11 @@ func (u *undoing) inverseRmdir(step files.Step) error {
 	}
 	if err := u.expect(n, files.State{Kind: files.Absent}); err != nil {
 		return err
+	}
+	if n.stat.Kind != files.Absent { // by force
+		if err := u.server.removeStep(u.change, n.spot, n.stat); err != nil {
+			return err
+		}
 	}
 	u.made[step.Path] = true
 	want := step.Before

@@ -42,7 +42,9 @@ func (u *undoing) refused() error {
 	if n := len(u.conflicts) - 1; n > 0 {
 		c.Found += fmt.Sprintf(" (%d other paths can't be undone either)", n)
 	}
-	c.Hint = "undo everything else by --rest, or all of it by --force (it is kept, too)"
+	if c.Hint = "undo everything else by --rest"; !u.how.Force {
+		c.Hint += ", or all of it by --force (it is kept, too)"
+	}
 	return &c
 }
 
@@ -149,7 +151,8 @@ func (u *undoing) folder(abs string) (tree.Stat, error) {
 		return tree.Stat{}, err
 	}
 	defer dir.Close()
-	return dir.Self()
+	st, err := dir.Self()
+	return u.asClosed(abs, st), err
 }
 
 // attributes adds the steps for folders: those that can't be written to are opened up first, and all
