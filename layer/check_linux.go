@@ -73,20 +73,28 @@ func (m *mover) differs(dir int, name string, expect []Node, ctime int64, moved 
 			ctime = n.CTime
 		}
 		if found.Inode != n.Inode || found.Kind != n.Kind {
-			return "another object is in its place: " + string(n.Path), nil
+			return inside("another object is in its place", n.Path), nil
 		}
 		// Before Linux 6.13 two changes within a tick of the clock have the same time.
 		if found.CTime == ctime && (n.Kind != File || found.Size == n.Size && found.MTime == n.MTime) {
 			continue
 		}
 		if !n.equal(found) || n.Kind == File && !m.sameFile(dir, name, n, moved) {
-			return "it changed meanwhile: " + string(n.Path), nil
+			return inside("it changed meanwhile", n.Path), nil
 		}
 	}
 	if len(have) > len(expect) {
 		return "entries of the directory were added meanwhile: " + string(have[len(expect)].Path), nil
 	}
 	return "", nil
+}
+
+// inside adds the path of an object to a reason, unless it is the top of the tree, which the note names.
+func inside(reason string, at Name) string {
+	if at == "." {
+		return reason
+	}
+	return reason + ": " + string(at)
 }
 
 // sameFile compares the content of a file below name with the hash of it, if there is one.
@@ -122,7 +130,7 @@ func (m *mover) lease(dir int, name string, tree []Node) (reason string) {
 		}
 		unix.Close(fd)
 		if err == unix.EAGAIN {
-			return "another program has it open for writing: " + string(n.Path)
+			return inside("another program has it open for writing", n.Path)
 		}
 	}
 	return ""
