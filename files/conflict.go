@@ -77,7 +77,10 @@ var reasonText = map[Reason]string{
 // Error returns all fields on one line, without the nearest text.
 func (c *Conflict) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %q: %s", c.Op, c.Path, reasonText[c.Reason])
+	if c.Path != "" {
+		fmt.Fprintf(&b, "%s %q: ", c.Op, c.Path)
+	}
+	b.WriteString(reasonText[c.Reason])
 	if c.Edit > 0 {
 		fmt.Fprintf(&b, " (edit %d)", c.Edit)
 	}

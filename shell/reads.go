@@ -164,7 +164,7 @@ func (j *judging) readable(at place, f *finding) {
 		f.ask(RiskHigh, j.cmd.show(at.path)+" usually holds credentials ("+at.sensitive+")")
 	case privateTemporary(at.path, j.cmd.project()) && j.absent(at.path):
 		j.verdict.Sandboxed = true
-	case !at.readable:
+	case !at.readable && !slices.Contains(sources, at.path):
 		j.outside(at, false)
 		f.ask(RiskNormal, j.cmd.show(at.path)+" is outside the project")
 	}

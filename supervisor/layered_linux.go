@@ -184,7 +184,20 @@ func (r *layeredRun) note(held string) error {
 	if held == "" {
 		return os.WriteFile(name, data, 0o600)
 	}
-	return durable.Replace(name, data)
+	if err = durable.Replace(name, data); DiskFull(err) { // into the room that it has
+		err = overwrite(name, data)
+	}
+	return err
+}
+
+// overwrite gives a file another content in its place.
+func overwrite(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(data, 0)
+	return errors.Join(err, f.Truncate(int64(len(data))), f.Sync(), f.Close())
 }
 
 func readNote(dir string) (note layerNote, err error) {

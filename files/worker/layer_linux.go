@@ -47,6 +47,9 @@ func (s *server) layer(fds []*os.File, order LayerOrder) (*LayerAnswer, error) {
 	if conflict := (*layer.ConflictError)(nil); errors.As(err, &conflict) && len(conflict.Conflicts) > 0 {
 		out.Conflicts, err = conflict.Conflicts, nil
 	}
+	if cause := errors.Unwrap(err); cause != nil && (order.Verb == LayerTake || order.Verb == LayerLand) {
+		err = cause // without the names that layer and root have for this process
+	}
 	return out, err
 }
 
