@@ -120,8 +120,17 @@ func requestError(err error) error {
 	if errors.As(err, &connecting) || CodeOf(err) != "" || errors.Is(err, ErrUnanswered) {
 		return err
 	}
+	if errors.Is(err, io.EOF) || strings.HasPrefix(err.Error(), "http: server closed") {
+		return &closedError{err}
+	}
 	return fmt.Errorf("ask the daemon: %w", withoutCall(err))
 }
+
+// closedError is the end of a connection before the answer's head.
+type closedError struct{ err error }
+
+func (e *closedError) Error() string { return "ask the daemon: it closed the connection without an answer" }
+func (e *closedError) Unwrap() error { return e.err }
 
 // withoutCall returns the reason in an error of package net, without the network, its addresses and the system call.
 func withoutCall(err error) error {
