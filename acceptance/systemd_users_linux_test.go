@@ -59,7 +59,7 @@ func machineApprover(t *testing.T, m *machine) {
 	if r := m.as("bob", "sbx --user alice approve "+id+" --allow"); r.code == 0 {
 		t.Errorf("bob answers for alice: %s", r)
 	}
-	if r := m.as("carol", "sbx --user alice approve "+id+" --allow --scope once"); r.code != 0 {
+	if r := m.as("carol", "sbx --user alice approve "+id+" --allow --scope once --trust each"); r.code != 0 {
 		t.Errorf("carol: %s", r)
 	}
 	if r := wait(); r.code != 0 {

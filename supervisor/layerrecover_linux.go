@@ -63,6 +63,7 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 		return "", err
 	}
 	if r.l.Status() == layer.Mounted {
+		note.Held = "" // why it could not be read before
 		if r.held, err = s.layersOf(r.above); err != nil {
 			return "", err
 		}
@@ -99,7 +100,8 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 		}
 		return errHeld
 	})
-	if errors.Is(err, errHeld) || err != nil && r.l.Status() == layer.Mounted { // tried again by the next daemon
+	unread := err != nil && r.l.Status() == layer.Mounted && s.ctx.Err() == nil // the next daemon tries again
+	if errors.Is(err, errHeld) || unread {
 		err = errors.Join(err, r.note(cmp.Or(note.Held, err.Error())))
 	}
 	return c.Undo, err
