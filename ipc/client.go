@@ -129,7 +129,9 @@ func requestError(err error) error {
 // closedError is the end of a connection before the answer's head.
 type closedError struct{ err error }
 
-func (e *closedError) Error() string { return "ask the daemon: it closed the connection without an answer" }
+func (e *closedError) Error() string {
+	return "ask the daemon: it closed the connection without an answer"
+}
 func (e *closedError) Unwrap() error { return e.err }
 
 // withoutCall returns the reason in an error of package net, without the network, its addresses and the system call.
