@@ -21,6 +21,7 @@ func TestSandboxIsBornInItsGroup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { removeTree(parent) })
 		dir := workDir(t)
 		h, err := Open(context.Background(), Options{Stage: testStage, Backend: backend})
 		if err != nil {
