@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"sandboxd/ipc"
 )
@@ -74,7 +73,7 @@ func TestLayersOutliveTheirClient(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "the command", func() bool {
+		eventually(t, "the command", func() bool {
 			names, _ := filepath.Glob(a.stateDir() + "/layers/x-*/upper/e")
 			return len(names) > 0
 		})
@@ -82,21 +81,12 @@ func TestLayersOutliveTheirClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait()
-		waitFor(t, "the landing", func() bool { return a.there("e") })
+		eventually(t, "the landing", func() bool { return a.there("e") })
 		a.noLayers()
 		if r := a.landing(always, "undo", "--last"); r.code != 0 || a.everything() != before {
 			t.Errorf("undo: %v\n%s", r, a.everything())
 		}
 	})
-}
-
-func waitFor(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("no sign of %s", what)
-		}
-	}
 }
 
 // R-LY-04: files below a directory that its mode closes come back, although the command opened it.

@@ -321,6 +321,11 @@ func (r *layeredRun) takeBack(ctx context.Context, had []bool) error {
 	if err := r.reopen(); err != nil || r.l.Status() != layer.Moving {
 		return err
 	}
+	return r.revert(ctx, had)
+}
+
+// revert has a worker take back what landed since had, nil for all.
+func (r *layeredRun) revert(ctx context.Context, had []bool) error {
 	err := r.worker(ctx, func(w *worker.Client, dir *os.File) error {
 		_, err := w.Layer(ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerRevert, At: had}, nil)
 		return err

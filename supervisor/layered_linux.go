@@ -325,11 +325,8 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 // unland takes back a landing whose undo can't be kept: the error says so. Where that is impossible, as somebody
 // changed what had landed, it stays.
 func (r *layeredRun) unland(ctx context.Context, c *Changes, cause error) error {
-	err := r.worker(ctx, func(w *worker.Client, dir *os.File) error {
-		_, err := w.Layer(ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerRevert, At: r.had}, nil)
-		return err
-	})
-	if err = errors.Join(err, r.reopen()); err == nil {
+	err := r.revert(ctx, r.had)
+	if err == nil {
 		return fmt.Errorf("its undo can't be kept: %w", cause)
 	}
 	c.Covered, c.Why = false, fmt.Sprintf("what it changed can't be undone: %v, and not taken back: %v", cause, err)

@@ -158,9 +158,8 @@ func (k *Kept) reread() error {
 
 // KeepLanded stores the change set of a layered run, which landed in root, so that it can be undone.
 func (s *Store) KeepLanded(r Record, root string, steps []files.Step, k *Landed) error {
-	r.State, r.Run, r.Steps, r.Contents, r.Bytes = Made, true, steps, make([]string, len(steps)), 0
+	r.State, r.Run, r.Steps, r.Contents, r.Bytes = Made, true, steps, make([]string, len(steps)), Bytes(steps)
 	for i, step := range steps {
-		r.Bytes += stepBytes + attributes(step.Before) + attributes(step.After)
 		if _, loses := step.Content(); !loses {
 			continue
 		}
@@ -168,9 +167,7 @@ func (s *Store) KeepLanded(r Record, root string, steps []files.Step, k *Landed)
 		if err != nil {
 			return fmt.Errorf("keep run %q: %w", r.ID, err)
 		}
-		one := k.got[rel]
-		r.Contents[i] = one.name
-		r.Bytes += one.size
+		r.Contents[i] = k.got[rel].name
 	}
 	if err := syncFS(s.dir); err != nil {
 		return fmt.Errorf("keep run %q: %w", r.ID, err)

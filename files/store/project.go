@@ -321,7 +321,7 @@ func (s *Store) KeepRun(r Record, steps []files.Step, p *Project) error {
 	if err := validID(r.ID); err != nil {
 		return err
 	}
-	r.State, r.Run, r.Steps, r.Contents, r.Bytes = Made, true, steps, make([]string, len(steps)), 0
+	r.State, r.Run, r.Steps, r.Contents, r.Bytes = Made, true, steps, make([]string, len(steps)), Bytes(steps)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	dir := filepath.Join(s.dir, "undo", r.ID)
@@ -329,7 +329,6 @@ func (s *Store) KeepRun(r Record, steps []files.Step, p *Project) error {
 		return fmt.Errorf("keep run %q: %w", r.ID, err)
 	}
 	for i, step := range steps {
-		r.Bytes += stepBytes + attributes(step.Before) + attributes(step.After)
 		state, loses := step.Content()
 		if !loses {
 			continue
@@ -338,7 +337,6 @@ func (s *Store) KeepRun(r Record, steps []files.Step, p *Project) error {
 		if err := os.Link(p.object(state.Hash), filepath.Join(s.dir, r.Contents[i])); err != nil {
 			return errors.Join(fmt.Errorf("keep run %q: %w", r.ID, err), s.erase(r.ID))
 		}
-		r.Bytes += state.Size
 	}
 	return s.made(r)
 }
