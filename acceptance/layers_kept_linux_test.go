@@ -3,6 +3,7 @@ package acceptance
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -231,6 +232,37 @@ func TestUndoOfADirectoryByForce(t *testing.T) {
 		}
 		if r := a.landing(always, "undo", strings.TrimSpace(r.out)); r.code != 0 || a.sh("cat src n") != "mine\nx\n" {
 			t.Errorf("undone: %v\n%s", r, look())
+		}
+	})
+}
+
+// R-LY-01, R-OS-10: a command that writes more than its layer may hold is ended, and what it wrote is held; also what
+// it wrote in many small files. One that stays below runs, whatever it wrote and removed meanwhile.
+func TestLayersHaveALimit(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.containedLayers("[sandbox.limits]\nlayer = \"64MiB\"\nfile_size = \"32MiB\"\n")
+		a.repository()
+		before := a.everything()
+		for _, line := range []string{
+			"mkdir d; for i in $(seq 100); do head -c 4M /dev/zero > d/$i; sleep 0.02; done; sleep 60",
+			"for i in $(seq 40); do mkdir -p t/$i; cp /usr/bin/bash t/$i/; cp /usr/bin/bash README; rm README; sleep 0.02; " +
+				"done; for i in $(seq 50); do head -c 2M /dev/zero > t/$i/x; sleep 0.02; done; sleep 60",
+		} {
+			r := a.json("-c", line)
+			if !slices.Contains(r.LimitsHit, "layer") || r.Status != 137 || a.everything() != before {
+				t.Errorf("%s: %+v", line, r)
+			}
+			list := a.sbx("changes").out
+			if !strings.Contains(list, "[sandbox.limits] layer") {
+				t.Errorf("%s: held: %s", line, list)
+			}
+			if r := a.landing(always, "changes", "drop", heldID(list)); r.code != 0 {
+				t.Fatal(r)
+			}
+		}
+		below := a.json("-c", "for i in $(seq 40); do head -c 16M /dev/zero > f; rm f; sleep 0.02; done; echo x > e")
+		if r := below; r.Status != 0 || len(r.LimitsHit) > 0 || a.sh("cat e") != "x\n" {
+			t.Errorf("below the limit: %+v", r)
 		}
 	})
 }

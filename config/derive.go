@@ -273,6 +273,7 @@ func (l Limits) profile() profile.Limits {
 		Wall: time.Duration(l.Wall), CPU: time.Duration(l.CPU), Memory: int64(l.Memory),
 		Processes: l.Processes, OpenFiles: l.OpenFiles,
 		FileSize: int64(l.FileSize), Output: int64(l.Output), TmpSize: int64(l.Tmp),
+		LayerSize: int64(l.Layer),
 	}
 }
 
@@ -281,5 +282,6 @@ func limitsOf(p profile.Limits) Limits {
 		Wall: Duration(p.Wall), CPU: Duration(p.CPU), Memory: Size(p.Memory),
 		Processes: p.Processes, OpenFiles: p.OpenFiles,
 		FileSize: Size(p.FileSize), Output: Size(p.Output), Tmp: Size(p.TmpSize),
+		Layer: Size(p.LayerSize),
 	}
 }

@@ -127,6 +127,8 @@ var keys = []key{
 	{name: "sandbox.limits.output", merge: narrow, within: smaller, project: true,
 		doc: "output that is kept, head and tail together"},
 	{name: "sandbox.limits.tmp", merge: narrow, within: smaller, project: true, doc: "size of its /tmp"},
+	{name: "sandbox.limits.layer", merge: narrow, within: smaller, project: true,
+		doc: "size of what it writes to its layer; what a command wrote that reached it is held"},
 
 	{name: "environment.pass", merge: grant, within: patternInList, doc: "variables that reach a command"},
 	{name: "environment.set", merge: grant, doc: "variables with their values"},

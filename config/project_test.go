@@ -371,6 +371,7 @@ func widened(base, cfg *Config) (out []string) {
 		{"memory", int64(bl.Memory), int64(cl.Memory)}, {"processes", int64(bl.Processes), int64(cl.Processes)},
 		{"open files", int64(bl.OpenFiles), int64(cl.OpenFiles)}, {"file size", int64(bl.FileSize), int64(cl.FileSize)},
 		{"output", int64(bl.Output), int64(cl.Output)}, {"tmp", int64(bl.Tmp), int64(cl.Tmp)},
+		{"layer", int64(bl.Layer), int64(cl.Layer)},
 	} {
 		no(l.a == 0 || l.b != 0 && l.b <= l.a, "limit "+l.what)
 	}

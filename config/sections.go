@@ -94,6 +94,7 @@ type Limits struct {
 	FileSize  Size     `toml:"file_size"`
 	Output    Size     `toml:"output"`
 	Tmp       Size     `toml:"tmp"`
+	Layer     Size     `toml:"layer"`
 }
 
 // Environment is the section [environment] (R-OS-08).

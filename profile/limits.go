@@ -14,6 +14,7 @@ type Limits struct {
 	Memory    int64         // bytes of the whole tree
 	FileSize  int64         // bytes of one file
 	TmpSize   int64         // bytes of each private directory
+	LayerSize int64         // bytes of what it writes to a layer
 	Output    int64         // bytes of standard output and error together
 	Processes int           // processes and threads of the tree
 	OpenFiles int           // descriptors of one process
@@ -28,6 +29,7 @@ func DefaultLimits() Limits {
 		Memory:    4 << 30,
 		FileSize:  4 << 30,
 		TmpSize:   2 << 30,
+		LayerSize: 16 << 30,
 		Output:    16 << 20,
 		Processes: 512,
 		OpenFiles: 4096,
@@ -52,6 +54,7 @@ func (l Limits) Intersect(m Limits) Limits {
 		Memory:    tighter(l.Memory, m.Memory),
 		FileSize:  tighter(l.FileSize, m.FileSize),
 		TmpSize:   tighter(l.TmpSize, m.TmpSize),
+		LayerSize: tighter(l.LayerSize, m.LayerSize),
 		Output:    tighter(l.Output, m.Output),
 		Processes: tighter(l.Processes, m.Processes),
 		OpenFiles: tighter(l.OpenFiles, m.OpenFiles),
@@ -84,8 +87,8 @@ func (l Limits) fields() []limitField {
 	span := func(name string, d time.Duration) limitField { return limitField{name, int64(d), d.String()} }
 	return []limitField{
 		span("wall", l.Wall), span("cpu", l.CPU), size("memory", l.Memory), size("file_size", l.FileSize),
-		size("tmp_size", l.TmpSize), size("output", l.Output), count("processes", l.Processes),
-		count("open_files", l.OpenFiles),
+		size("tmp_size", l.TmpSize), size("layer_size", l.LayerSize), size("output", l.Output),
+		count("processes", l.Processes), count("open_files", l.OpenFiles),
 	}
 }
 

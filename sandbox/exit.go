@@ -36,6 +36,7 @@ const (
 	EndProcesses EndCause = "processes"
 	EndFileSize  EndCause = "file_size"
 	EndTmp       EndCause = "tmp"
+	EndLayer     EndCause = "layer"
 	EndCancelled EndCause = "cancelled"
 	EndClient    EndCause = "client gone"
 	EndSession   EndCause = "session closed"

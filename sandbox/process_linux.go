@@ -34,6 +34,7 @@ type Process struct {
 	shared    map[string]string // directories of its place that it has as private ones
 	place     *Place            // whose directories these are
 	emptied   int64             // exceeded of the place, when it started
+	written   []writtenLayer    // its layers
 	root      *os.File          // of the sandbox, until watch has returned; nil: /proc has it
 	status    *net.UnixConn     // to the namespace's first process; nil: there is none
 	listener  *seccomp.Listener // nil: the filter has none

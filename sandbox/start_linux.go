@@ -142,6 +142,7 @@ func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio, gate *G
 		proc.place, proc.emptied = p.place, p.place.exceeded.Load()
 	}
 	proc.limits, l.listen, l.dialers = p.Profile.Limits(), len(p.order.Listen), p.order.Dialers
+	proc.written = p.written()
 	var err error
 	if !l.reaper {
 		err = l.send(p, std, h.spawner.null.Load(), gate != nil)

@@ -32,7 +32,7 @@ type usage struct {
 
 // watch ends a command that exceeds a limit that the kernel does not enforce here
 // (R-OS-10): on private directories, which bwrap before 0.9 can't give a size,
-// and without a control group on memory and processes. A limit that is only
+// on layers, and without a control group on memory and processes. A limit that is only
 // watched can be exceeded between two samples; the report says so.
 func (p *Process) watch(private []string) {
 	defer p.root.Close()
@@ -79,6 +79,11 @@ func (p *Process) exceeded(u usage) EndCause {
 	// Whose watch sees it first has the directory emptied, perhaps before the others look.
 	if p.place != nil && p.place.exceeded.Load() != p.emptied || l.TmpSize > 0 && u.tmp > l.TmpSize {
 		return EndTmp
+	}
+	for i := range p.written {
+		if l.LayerSize > 0 && p.written[i].exceeds(l.LayerSize) {
+			return EndLayer
+		}
 	}
 	if p.cgroup != nil {
 		// The kernel refuses the forks. That does not slow a program that retries
@@ -134,6 +139,43 @@ func (p *Process) usage(private []string) usage {
 	}
 	u.addTree("/proc", p.first)
 	return u
+}
+
+// writtenLayer is the upper directory of a layer that a command writes to.
+type writtenLayer struct {
+	upper string
+	used  int64 // bytes, when it was last looked through
+	free  int64 // most bytes that its file system had since
+}
+
+// written are the plan's layers, before the command starts.
+func (p *Plan) written() (list []writtenLayer) {
+	for _, o := range p.overlays {
+		if o.Upper != "" {
+			list = append(list, writtenLayer{upper: o.Upper, free: freeBytes(o.Upper)})
+		}
+	}
+	return list
+}
+
+// exceeds reports whether the layer holds more than limit. It looks through the layer only where its file system has
+// lost as much room as the layer may still take.
+func (w *writtenLayer) exceeds(limit int64) bool {
+	free := freeBytes(w.upper)
+	if w.free = max(w.free, free); w.free-free < limit-w.used {
+		return false
+	}
+	w.used, w.free = Use(w.upper), free
+	return w.used > limit
+}
+
+// freeBytes is how much room the file system of a path has, 0 where that can't be known.
+func freeBytes(path string) int64 {
+	var st unix.Statfs_t
+	if unix.Statfs(path, &st) != nil {
+		return 0
+	}
+	return int64(st.Bfree) * int64(st.Bsize)
 }
 
 // tmpfsUse is how much a file system holds that lives in memory, 0 for

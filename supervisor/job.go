@@ -149,7 +149,7 @@ func (s *Supervisor) await(ctx context.Context, r running, layered *layeredRun, 
 	r.proc.Sockets().Close()
 	r.st.drain()
 	s.tellRefusals(r.e, r.j, r.proc, result)
-	result.Code = exit.Code // landing may replace it
+	result.Code, result.Exit = exit.Code, exit // landing may replace the code
 	layered.land(ctx, r.e, r.check, result)
 	return exit
 }

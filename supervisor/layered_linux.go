@@ -286,6 +286,8 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 			return r.l.Drop()
 		case e.Request.Hold:
 			return errAskedToHold
+		case result.Exit.Cause == sandbox.EndLayer:
+			return errors.New("it is more than [sandbox.limits] layer permits")
 		case len(r.above) > 0:
 			return &dependsError{r.above}
 		}

@@ -203,7 +203,8 @@ func endMessage(e sandbox.Exit) string {
 		return "Ended: it ran longer than allowed (limit wall)."
 	case sandbox.EndServer:
 		return "Cut off: the launch server ended, and every sandbox with it; run the command again (it has another server)."
-	case sandbox.EndCPU, sandbox.EndMemory, sandbox.EndProcesses, sandbox.EndFileSize, sandbox.EndTmp:
+	case sandbox.EndCPU, sandbox.EndMemory, sandbox.EndProcesses, sandbox.EndFileSize, sandbox.EndTmp,
+		sandbox.EndLayer:
 		return fmt.Sprintf("Ended: it reached its limit of %s ([sandbox.limits] %s).", e.Cause, e.Cause)
 	}
 	return fmt.Sprintf("Ended: %s.", e.Cause)

@@ -19,8 +19,8 @@ func runImport(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var from, name string
 	set := flag.NewFlagSet("import", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
-	set.StringVar(&from, "from", "", "")
-	set.StringVar(&name, "name", "", "")
+	value(set, "from", &from)
+	value(set, "name", &name)
 	if set.Parse(args) != nil || set.NArg() > 0 || from == "" {
 		return misuse(stderr, "sandboxd config import: want --from VENDOR --name FILE")
 	}

@@ -33,7 +33,8 @@ type listChange struct {
 func runLists(args []string, stdout, stderr io.Writer) int {
 	set := flag.NewFlagSet("config", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
-	file, asJSON := set.String("config", "", ""), set.Bool("json", false, "")
+	file, asJSON := new(string), set.Bool("json", false, "")
+	value(set, "config", file)
 	var words []string
 	for rest := args; len(rest) > 0; { // flags before and after names
 		if err := set.Parse(rest); err != nil {

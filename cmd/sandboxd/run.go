@@ -134,15 +134,25 @@ func runFileWorker(stderr io.Writer) int {
 	return 0
 }
 
+// value defines a flag whose value is a text that is not empty.
+func value(set *flag.FlagSet, name string, to *string) {
+	set.Func(name, "", func(text string) error {
+		if *to = text; text == "" {
+			return errors.New("it is empty: give a value, or leave it out")
+		}
+		return nil
+	})
+}
+
 func parseFlags(args []string) (flags, []string, error) {
 	var f flags
 	set := flag.NewFlagSet("sandboxd", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
-	set.StringVar(&f.config, "config", "", "")
-	set.StringVar(&f.socketDir, "socket-dir", "", "")
-	set.StringVar(&f.stateDir, "state-dir", "", "")
-	set.StringVar(&f.metrics, "metrics", "", "")
-	set.StringVar(&f.mode, "mode", "", "")
+	value(set, "config", &f.config)
+	value(set, "socket-dir", &f.socketDir)
+	value(set, "state-dir", &f.stateDir)
+	value(set, "metrics", &f.metrics)
+	value(set, "mode", &f.mode)
 	set.DurationVar(&f.idle, "idle-timeout", 0, "")
 	set.BoolVar(&f.version, "version", false, "")
 	err := set.Parse(args)

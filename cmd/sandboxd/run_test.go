@@ -35,6 +35,8 @@ func TestCommandLine(t *testing.T) {
 		{"--idle-timeout -1s", 2, "", "--idle-timeout -1s is negative"},
 		{"--mode loose", 2, "", "want interactive, strict or approve-all"},
 		{"surplus", 2, "", `unexpected "surplus"`},
+		{"--state-dir= --version", 2, "", "it is empty"},
+		{"config preset ls --config=", 2, "", "it is empty"},
 		{"config", 2, "", "want check, show, schema"},
 		{"config check surplus", 2, "", `unexpected "surplus"`},
 		{"config --help", 0, "Usage: sandboxd", ""},

@@ -141,6 +141,7 @@ type Limits struct {
 	Memory    Size     `toml:"memory,omitzero"`
 	FileSize  Size     `toml:"file_size,omitzero"`
 	TmpSize   Size     `toml:"tmp_size,omitzero"`
+	LayerSize Size     `toml:"layer_size,omitzero"`
 	Output    Size     `toml:"output,omitzero"`
 	Processes int      `toml:"processes,omitzero"`
 	OpenFiles int      `toml:"open_files,omitzero"`

@@ -208,13 +208,15 @@ func (d *Document) system(spec *profile.Spec) error {
 func (l Limits) profile() profile.Limits {
 	return profile.Limits{
 		Wall: time.Duration(l.Wall), CPU: time.Duration(l.CPU), Memory: int64(l.Memory), FileSize: int64(l.FileSize),
-		TmpSize: int64(l.TmpSize), Output: int64(l.Output), Processes: l.Processes, OpenFiles: l.OpenFiles,
+		TmpSize: int64(l.TmpSize), LayerSize: int64(l.LayerSize), Output: int64(l.Output), Processes: l.Processes,
+		OpenFiles: l.OpenFiles,
 	}
 }
 
 func limitsOf(l profile.Limits) Limits {
 	return Limits{
 		Wall: Duration(l.Wall), CPU: Duration(l.CPU), Memory: Size(l.Memory), FileSize: Size(l.FileSize),
-		TmpSize: Size(l.TmpSize), Output: Size(l.Output), Processes: l.Processes, OpenFiles: l.OpenFiles,
+		TmpSize: Size(l.TmpSize), LayerSize: Size(l.LayerSize), Output: Size(l.Output), Processes: l.Processes,
+		OpenFiles: l.OpenFiles,
 	}
 }

@@ -57,7 +57,8 @@ func Limits() *rapid.Generator[profile.Limits] {
 		return profile.Limits{
 			Wall: time.Duration(n("wall")) * time.Minute, CPU: time.Duration(n("cpu")) * time.Second,
 			Memory: int64(n("memory")) << 30, FileSize: int64(n("file size")) << 20, TmpSize: int64(n("tmp size")) * 1000,
-			Output: int64(n("output")), Processes: n("processes"), OpenFiles: n("open files"),
+			LayerSize: int64(n("layer size")) * 1000, Output: int64(n("output")), Processes: n("processes"),
+			OpenFiles: n("open files"),
 		}
 	})
 }
