@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -263,6 +264,31 @@ func TestLayersHaveALimit(t *testing.T) {
 		below := a.json("-c", "for i in $(seq 40); do head -c 16M /dev/zero > f; rm f; sleep 0.02; done; echo x > e")
 		if r := below; r.Status != 0 || len(r.LimitsHit) > 0 || a.sh("cat e") != "x\n" {
 			t.Errorf("below the limit: %+v", r)
+		}
+	})
+}
+
+// R-LY-02: the project was moved while a command ran: its change set is held, with that reason, and lands once the
+// project is back.
+func TestLayersOfAMovedProject(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.containedLayers("")
+		a.repository()
+		wait := a.begin("run", "-c", "echo x > e; sleep 4.8643$((1))")
+		eventually(t, "it runs", func() bool { return count("sleep 4.86431") > 0 })
+		moved := a.project + "-moved"
+		if err := os.Rename(a.project, moved); err != nil {
+			t.Fatal(err)
+		}
+		r := wait()
+		if err := os.Rename(moved, a.project); err != nil {
+			t.Fatal(err)
+		}
+		if r.code != 126 || !strings.Contains(r.err, "its directory was moved or removed") {
+			t.Errorf("%+v", r)
+		}
+		if r := a.landing(always, "changes", "land", heldID(r.err)); r.code != 0 || a.sh("cat e") != "x\n" {
+			t.Errorf("landed: %v", r)
 		}
 	})
 }

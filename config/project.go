@@ -33,6 +33,8 @@ func ReadProject(root string) (ProjectText, error) {
 	}
 	text, found, err := readProject(root)
 	switch {
+	case errors.Is(err, errNoProject):
+		return nil, fmt.Errorf("project %q: %w", root, err)
 	case err != nil:
 		return nil, projectError(&Error{Origin: Origin{File: filepath.Join(root, ProjectFile)}, Err: err})
 	case !found:
@@ -74,7 +76,7 @@ func (c *Config) WithProject(root string, text ProjectText) (*Config, []Warning,
 }
 
 func projectError(err error) error {
-	return fmt.Errorf("%w\nnothing of this project runs until its file is mended or removed", err)
+	return fmt.Errorf("%w; nothing of this project runs until its file is mended or removed", err)
 }
 
 // fatal returns the problems that make a project's file invalid: an attempt to disable

@@ -100,6 +100,9 @@ func pathless(err error) error {
 	return err
 }
 
+// errNoProject is returned for a project whose directory does not exist any longer.
+var errNoProject = errors.New("its directory was moved or removed")
+
 // readProject reads the untrusted file of a project. It follows symbolic links only inside the
 // project (os.Root), and reads only a regular file. A project without the file yields "",
 // false, nil.
@@ -111,6 +114,9 @@ func readProject(dir string) (text string, found bool, err error) {
 		}
 	}
 	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, errNoProject
+	}
 	if err != nil {
 		return "", false, fmt.Errorf("open: %w", pathless(err))
 	}
