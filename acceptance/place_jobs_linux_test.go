@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"sandboxd/ipc"
@@ -159,6 +160,31 @@ func TestJobsLeaveNothing(t *testing.T) {
 				strings.HasPrefix(at, "mnt:") {
 				t.Errorf("the daemon holds %s", at)
 			}
+		}
+	})
+}
+
+// A job that ends with the launch server is told as cut off. R-LY-09, R-OP-03
+func TestJobsCutOff(t *testing.T) {
+	if backend != "native" {
+		t.Log("left out: bwrap has no launch server")
+		return
+	}
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.approveAll()
+		s := a.openProgram()
+		if r := s.run("nohup sleep 300 >/dev/null 2>&1 & disown"); r.code != 0 || len(a.jobs()) != 1 {
+			t.Fatalf("got %v, want a job", r)
+		}
+		if err := syscall.Kill(a.find("server"), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the job's end", func() bool { return a.jobs()[0].Ended != nil })
+		if j := a.jobs()[0]; !strings.Contains(j.Why, "the launch server ended") {
+			t.Errorf("got %+v, want that it was cut off", j)
+		}
+		if r := s.run("echo x"); r.out != "x\n" {
+			t.Errorf("the next command: %v", r)
 		}
 	})
 }

@@ -68,6 +68,12 @@ func (f Form) ground() ground {
 	return leaf
 }
 
+// Host reports whether a mount of the form shows a tree of the host, in which nothing may be made.
+func (f Form) Host() bool {
+	g := f.ground()
+	return g == hostRead || g == hostWrite
+}
+
 // A Mount is one mount that bwrap makes.
 type Mount struct {
 	Path string

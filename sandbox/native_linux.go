@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sandboxd/bwrap"
+	"sandboxd/profile/abspath"
 	"sandboxd/sandbox/stage"
 )
 
@@ -22,8 +23,13 @@ var procCovers = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/pro
 func Operations(layout []bwrap.Mount, ownNetwork bool, uid, gid int) (ops []stage.Operation) {
 	var seals []stage.Operation
 	add := func(op stage.Operation) { ops = append(ops, op) }
+	forms := map[string]bwrap.Form{}
 	for i, m := range layout {
-		op := stage.Operation{Path: m.Path, Flags: stage.OpCreates, Mode: m.Mode}
+		op := stage.Operation{Path: m.Path, Mode: m.Mode}
+		if !around(forms, m.Path).Host() {
+			op.Flags = stage.OpCreates
+		}
+		forms[m.Path] = m.Form
 		switch m.Form {
 		case bwrap.Directory:
 			if i == 0 {
@@ -73,6 +79,17 @@ func Operations(layout []bwrap.Mount, ownNetwork bool, uid, gid int) (ops []stag
 	}
 	add(stage.Operation{Kind: stage.OpUser, Path: "/", Size: uint64(uid)<<32 | uint64(gid)})
 	return ops
+}
+
+// around is the form of the mount that a path lies in.
+func around(forms map[string]bwrap.Form, path string) bwrap.Form {
+	for path != "/" {
+		path = abspath.Parent(path)
+		if f, ok := forms[path]; ok {
+			return f
+		}
+	}
+	return bwrap.Directory
 }
 
 // devOf returns the entries of bwrap's --dev besides the directory itself.

@@ -70,7 +70,7 @@ func (h *Host) probe(ctx context.Context, cgroupErr error) {
 			Remedy: "run sandboxd as a service with Delegate=yes, or as root"})
 	}
 	h.report = Report{Layers: layers, Protections: h.protections(layers)}
-	if h.report.Layer(BackendBwrap).Active && !canHoldDevices() {
+	if (h.native || h.report.Layer(BackendBwrap).Active) && !canHoldDevices() {
 		h.report.weaken(ProtectFiles, Partial,
 			"root's commands can change modes, owners and times of the machine's devices", "the daemon is root without CAP_SYS_ADMIN", "run sandboxd as an ordinary user, or give it CAP_SYS_ADMIN")
 	}

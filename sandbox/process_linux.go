@@ -168,6 +168,8 @@ func (p *Process) reap() {
 			e = exitWith(128 + int(syscall.SIGKILL)) // nothing else ends a first process before it reports
 			lost = ended(p.server)
 		}
+	} else if reported && p.server != nil {
+		lost = p.continued() && ended(p.server)
 	} else if !reported {
 		e = exitOf(p.await())
 		if p.status != nil && e.Signal == 0 {
@@ -204,6 +206,16 @@ func (p *Process) reap() {
 	time.Sleep(tidyDelay)
 	p.tidy(reported)
 	p.host.work.Done()
+}
+
+// continued reports whether processes that the command left continued.
+func (p *Process) continued() bool {
+	select {
+	case <-p.left:
+		return true
+	default:
+		return false
+	}
 }
 
 // tidyDelay is how long the waiters for the end have the processors before the

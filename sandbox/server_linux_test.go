@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -155,5 +157,44 @@ func TestKilledFirstProcessEndsOneSandbox(t *testing.T) {
 	two.End(EndCancelled, 0)
 	if exit := two.Wait(); exit.Cause != EndCancelled {
 		t.Errorf("the other command ended with %+v", exit)
+	}
+}
+
+// What a plan hides or shows may be removed before it is laid: nothing is made in its place on the host. R-OS-07
+func TestServerMakesNothingOnTheHost(t *testing.T) {
+	h, _, dir := nativeHost(t)
+	spec := systemSpec(dir, profile.Limits{})
+	spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Hide, Path: dir + "/secret"},
+		profile.Rule{Kind: profile.Hide, Path: dir + "/secrets"},
+		profile.Rule{Kind: profile.Allow, Access: profile.Read, Path: dir + "/sub/fixed"})
+	p, err := profile.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"secret", "secrets", "sub/fixed"} {
+		for _, d := range []string{"secrets", "sub"} {
+			if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, f := range []string{"secret", "sub/fixed"} {
+			if err := os.WriteFile(filepath.Join(dir, f), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		plan := planOf(t, h, p, dir, "true")
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		proc, err := h.Start(context.Background(), plan, Stdio{nil, os.Stdout, os.Stderr}, nil)
+		if err == nil {
+			proc.Wait()
+			t.Errorf("%s: the sandbox started", name)
+		} else if !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, name)); !os.IsNotExist(err) {
+			t.Errorf("%s was made on the host: %v", name, err)
+		}
 	}
 }

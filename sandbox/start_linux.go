@@ -258,6 +258,10 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 		return err
 	}
 	fd, err := unix.PidfdOpen(pid, 0)
+	if err == nil && l.native && ended(l.status) { // another process may have its number
+		unix.Close(fd)
+		err = unix.ESRCH
+	}
 	if errors.Is(err, unix.ESRCH) && l.native { // it failed after its first report; the next one says why
 		m, failed := readStatus(l.status)
 		m.close()
