@@ -113,8 +113,7 @@ static void check_layer(struct reader *r) {
 		read_path_rule(&inner, &path);
 	for (u32 i = 0; i < set.ports && !inner.bad; i++)
 		read_port_rule(&inner, &port);
-	if (inner.bad || inner.at != inner.end)
-		r->bad = 1;
+	r->bad |= inner.bad || inner.at != inner.end;
 }
 
 const char *check_launch(const struct launch *l, u64 size, u32 descriptors) {
@@ -155,30 +154,34 @@ static int sane(const struct order_head *h, const struct order *o) {
 
 const char *decode_order(const struct order_head *h, const u8 *bytes, char **room, struct order *o) {
 	if (h->limits > MAX_LIMITS || h->instructions > MAX_INSTRUCTIONS || h->layers > MAX_LAYERS ||
-		h->operations > MAX_OPERATIONS ||
-		h->ports > MAX_SOCKETS || h->dialers > MAX_SOCKETS - h->ports)
+		h->operations > MAX_OPERATIONS || h->ports > MAX_SOCKETS || h->dialers > MAX_SOCKETS - h->ports)
 		return "the order has too much of something";
 	struct reader r = {bytes + sizeof *h, bytes + h->size, 0};
 	*o = (struct order){.flags = h->flags, .umask = h->umask, .limits = h->limits, .instructions = h->instructions,
 		.ports = h->ports, .dialers = h->dialers, .layers = h->layers, .operations = h->operations, .network = -1};
 	o->limit_at = r.at;
-	for (u32 i = 0; i < h->limits; i++) {
-		if (number(&r, 4) >= MAX_LIMITS || number(&r, 4) != 0)
+	u64 resource, seen = 0;
+	for (u32 i = 0; i < h->limits; i++, number(&r, 8)) {
+		if ((resource = number(&r, 4)) >= MAX_LIMITS || seen >> resource & 1 || number(&r, 4) != 0)
 			r.bad = 1;
-		number(&r, 8);
+		seen |= 1ULL << resource % MAX_LIMITS;
 	}
 	o->filter_at = take(&r, 8 * (u64)h->instructions);
 	o->port_at = r.at;
 	for (u32 i = 0; i < h->ports; i++)
-		if (number(&r, 2) == 0)
-			r.bad = 1;
+		r.bad |= number(&r, 2) == 0;
 	o->layer_at = r.at;
 	for (u32 i = 0; i < h->layers && !r.bad; i++)
 		check_layer(&r);
 	o->operation_at = r.at;
-	struct operation op;
-	for (u32 i = 0; i < h->operations && !r.bad; i++)
+	struct operation op = {.kind = OP_USER};
+	u32 of[OP_KINDS] = {[OP_USER] = !h->operations};
+	for (u32 i = 0; i < h->operations && !r.bad; i++) {
 		read_operation(&r, &op);
+		of[op.kind % OP_KINDS]++;
+	}
+	r.bad |= op.kind != OP_USER || of[OP_USER] != 1 || of[OP_NETWORK] > 1 ||
+		(h->descriptors & CARRIES_NETWORK && !of[OP_NETWORK]);
 	o->path = counted_string(&r);
 	o->dir = counted_string(&r);
 	o->argv = room;

@@ -41,7 +41,6 @@ __asm__(
 	"	brk #1\n");
 #endif
 
-#ifndef HOSTED
 #if defined(__x86_64__)
 __asm__(
 	".globl _start\n"
@@ -77,6 +76,3 @@ void *memset(void *to, int value, size_t n) {
 		*t++ = (u8)value;
 	return to;
 }
-#else
-int main(int argc, char **argv) { return launch(argc, argv); }
-#endif

@@ -27,9 +27,11 @@ func model(data []byte) string {
 		argc > uint32(len(data)) || envc > uint32(len(data)) {
 		return "refused"
 	}
+	limited := map[uint32]bool{}
 	for range limits {
 		resource, zero, value := d.u32(), d.u32(), d.u64()
-		d.bad = d.bad || resource > 15 || zero != 0
+		d.bad = d.bad || resource > 15 || zero != 0 || limited[resource]
+		limited[resource] = true
 		fmt.Fprintf(&b, "limit %d %d\n", resource, value)
 	}
 	fmt.Fprintf(&b, "filter %x\n", d.take(8*int(instructions)))
@@ -44,9 +46,13 @@ func model(data []byte) string {
 	if operations > 4096 {
 		return "refused"
 	}
+	var kinds []OperationKind
 	for range operations {
-		d.operation(&b)
+		kinds = append(kinds, d.operation(&b))
 	}
+	d.bad = d.bad || operations > 0 && slices.Index(kinds, OpUser) != len(kinds)-1
+	networks := len(slices.DeleteFunc(kinds, func(k OperationKind) bool { return k != OpNetwork }))
+	d.bad = d.bad || networks > 1 || descriptors&uint32(CarriesNetwork) != 0 && networks == 0
 	path, dir := d.text(), d.text()
 	fmt.Fprintf(&b, "path %x\ndir %x\n", path, dir)
 	d.texts(&b, "argument", argc)
@@ -119,7 +125,7 @@ func (d *reader) texts(b *strings.Builder, name string, n uint32) {
 	}
 }
 
-func (d *reader) operation(b *strings.Builder) {
+func (d *reader) operation(b *strings.Builder) OperationKind {
 	kind, flags, zero, mode, size := d.number(1), d.number(1), d.u16(), d.u32(), d.u64()
 	path := d.text()
 	text := d.take(int(d.u32()))
@@ -130,6 +136,7 @@ func (d *reader) operation(b *strings.Builder) {
 		OperationKind(kind) == OpBind && len(text) > 0 && !cleanPath(string(text)) ||
 		OperationKind(kind) == OpOverlay && !overlaid(string(text), flags&OpReadOnly != 0)
 	fmt.Fprintf(b, "operation %d %d %o %d path %x\ntext %x\n", kind, flags, mode, size, path, text)
+	return OperationKind(kind)
 }
 
 func overlaid(text string, readOnly bool) bool {

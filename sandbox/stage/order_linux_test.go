@@ -48,7 +48,7 @@ func orders(t testing.TB) (good, bad [][]byte) {
 		{Kind: OpOverlay, Path: "/a", Text: "/state/upper\x00/state/work\x00/state/lower\x00/a"},
 		{Kind: OpOverlay, Flags: OpReadOnly, Path: "/r", Text: "/state/lower\x00/r"},
 		{Kind: OpBind, Flags: OpInner, Path: "/p/q"},
-		{Kind: OpBind, Path: "/tmp", Text: "/state/places/tmp"}}
+		{Kind: OpBind, Path: "/tmp", Text: "/state/places/tmp"}, {Kind: OpUser, Path: "/"}}
 	late := Order{Early: true, Argv: full.Argv, Dir: "/", Env: full.Env}
 	for _, o := range []Order{full, laying, native, late, {Await: true}} {
 		b, err := o.MarshalBinary()
@@ -62,6 +62,13 @@ func orders(t testing.TB) (good, bad [][]byte) {
 		t.Fatal(err)
 	}
 	good = append(good, joining)
+	for _, o := range []Order{laying, withOperation(laying, Operation{Path: "/", Kind: OpTmpfs})} { // a network for nothing
+		b, err := o.encode(CarriesNetwork)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad = append(bad, b)
+	}
 	for _, change := range []func(o *Order){
 		func(o *Order) { *o = Order{} },
 		func(o *Order) { o.Argv = nil },
@@ -79,22 +86,30 @@ func orders(t testing.TB) (good, bad [][]byte) {
 		func(o *Order) { o.Seccomp = make([]byte, 8*4097) },
 		func(o *Order) { *o = laying; o.Early = false },
 		func(o *Order) { o.Operations = native.Operations },
-		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "usr"}} },
-		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/usr/.."}} },
-		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/usr//bin"}} },
-		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/usr/"}} },
-		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/", Kind: OpUser + 1}} },
-		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/", Flags: 8}} },
+		func(o *Order) { *o = withOperation(laying, Operation{Path: "usr"}) },
+		func(o *Order) { *o = withOperation(laying, Operation{Path: "/usr/.."}) },
+		func(o *Order) { *o = withOperation(laying, Operation{Path: "/usr//bin"}) },
+		func(o *Order) { *o = withOperation(laying, Operation{Path: "/usr/"}) },
+		func(o *Order) { *o = withOperation(laying, Operation{Path: "/", Kind: OpUser + 1}) },
+		func(o *Order) { *o = withOperation(laying, Operation{Path: "/", Flags: 8}) },
 		func(o *Order) { *o = withOverlay(laying, 0, "") },
 		func(o *Order) { *o = withOverlay(laying, 0, "/u") },
 		func(o *Order) { *o = withOverlay(laying, 0, "/u\x00w") },
 		func(o *Order) { *o = withOverlay(laying, 0, "/u/..\x00/w") },
 		func(o *Order) { *o = withOverlay(laying, 0, "/"+strings.Repeat("\x00/", MaxOverlay)) },
 		func(o *Order) { *o = withOverlay(laying, OpReadOnly, "/l\x00") },
-		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/", Kind: OpLink, Text: "a\x00"}} },
-		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/p", Kind: OpBind, Text: "t"}} },
-		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/p", Kind: OpBind, Text: "/t/../u"}} },
-		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/p", Kind: OpBind, Text: "/t\x00"}} },
+		func(o *Order) { *o = withOperation(laying, Operation{Path: "/", Kind: OpLink, Text: "a\x00"}) },
+		func(o *Order) { *o = withOperation(laying, Operation{Path: "/p", Kind: OpBind, Text: "t"}) },
+		func(o *Order) { *o = withOperation(laying, Operation{Path: "/p", Kind: OpBind, Text: "/t/../u"}) },
+		func(o *Order) { *o = withOperation(laying, Operation{Path: "/p", Kind: OpBind, Text: "/t\x00"}) },
+		func(o *Order) { *o = withOperation(laying, Operation{Path: "/", Kind: OpUser}) },
+		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/", Kind: OpTmpfs}} },
+		func(o *Order) { *o = native; o.Operations = append(slices.Clone(o.Operations), o.Operations[0]) },
+		func(o *Order) {
+			*o = native
+			o.Operations = append([]Operation{{Path: "/", Kind: OpNetwork}}, o.Operations...)
+		},
+		func(o *Order) { o.Limits[1].Resource = o.Limits[0].Resource },
 		func(o *Order) { *o = laying; o.Hold = true },
 		func(o *Order) { *o = laying; o.Argv = []string{"x"} },
 	} {
@@ -236,6 +251,11 @@ func FuzzOrder(f *testing.F) {
 
 // withOverlay is an order with an overlay of this text.
 func withOverlay(o Order, flags uint8, text string) Order {
-	o.Operations = []Operation{{Path: "/p", Kind: OpOverlay, Flags: flags, Text: text}}
+	return withOperation(o, Operation{Path: "/p", Kind: OpOverlay, Flags: flags, Text: text})
+}
+
+// withOperation is an order with one operation before that of the user.
+func withOperation(o Order, op Operation) Order {
+	o.Operations = []Operation{op, {Path: "/", Kind: OpUser}}
 	return o
 }
