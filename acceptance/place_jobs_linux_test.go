@@ -164,7 +164,7 @@ func TestJobsLeaveNothing(t *testing.T) {
 	})
 }
 
-// A job that ends with the launch server is told as cut off. R-LY-09, R-OP-03
+// A job that ends with the launch server is listed as cut off. R-LY-09, R-OP-03
 func TestJobsCutOff(t *testing.T) {
 	if backend != "native" {
 		t.Log("left out: bwrap has no launch server")

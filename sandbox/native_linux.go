@@ -81,7 +81,7 @@ func Operations(layout []bwrap.Mount, ownNetwork bool, uid, gid int) (ops []stag
 	return ops
 }
 
-// around is the form of the mount that a path lies in.
+// around is the form of the mount around a path.
 func around(forms map[string]bwrap.Form, path string) bwrap.Form {
 	for path != "/" {
 		path = abspath.Parent(path)

@@ -27,7 +27,7 @@ func heldID(exec string) string { return heldPrefix + strings.TrimPrefix(exec, "
 // change. Held is why the change set did not land. Had is the part that landed before a landing whose end is not noted;
 // nil: there is none. Above are the runs whose held change sets the command saw; Stale is why it never lands, because
 // one of those was dropped. Chosen: it did not land because somebody wanted that, and the session's next commands see
-// it. Boot is the boot in which the run began.
+// it. Stays: it was reported as landed, and only its undo is missing. Boot is the boot in which the run began.
 type layerNote struct {
 	store.Record
 	Boot    string   `json:"boot,omitempty"`
@@ -35,6 +35,7 @@ type layerNote struct {
 	Above   []string `json:"above,omitempty"`
 	Stale   string   `json:"stale,omitempty"`
 	Chosen  bool     `json:"chosen,omitempty"`
+	Stays   bool     `json:"stays,omitempty"`
 
 	Held  string `json:"held,omitempty"`
 	Bytes int64  `json:"bytes,omitempty"` // of its new files

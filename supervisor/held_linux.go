@@ -332,3 +332,21 @@ func (r *layeredRun) revert(ctx context.Context, had []bool) error {
 	})
 	return errors.Join(err, r.reopen())
 }
+
+// unland takes back a landing whose undo can't be kept: the error says so. Where that is impossible, as somebody
+// changed what had landed, it stays.
+func (r *layeredRun) unland(ctx context.Context, c *Changes, cause error) error {
+	err := r.revert(ctx, r.had)
+	if err == nil {
+		return fmt.Errorf("its undo can't be kept: %w", cause)
+	}
+	c.Covered, c.Why = false, fmt.Sprintf("what it changed can't be undone: %v, and not taken back: %v", cause, err)
+	switch {
+	case r.l.Status() != layer.Landed: // the rest is held
+		return nil
+	case errors.As(err, new(*layer.ConflictError)):
+		return r.l.Drop()
+	}
+	r.stays = true
+	return r.note("")
+}

@@ -104,12 +104,13 @@ type layeredRun struct {
 	asked, undoable bool
 	// had is the part that had landed before a landing of a held change set which has not ended.
 	had []bool
-	// granted, above, stale and chosen are those of layerNote; held are the layers of above.
+	// granted, above, stale, chosen and stays are those of layerNote; held are the layers of above.
 	granted []string
 	above   []string
 	held    []*layer.Layer
 	stale   string
 	chosen  bool
+	stays   bool
 }
 
 // noteFile is the file beside a layer that says whose it is.
@@ -166,7 +167,7 @@ func (r *layeredRun) begin(spare string) (err error) {
 // note writes noteFile.
 func (r *layeredRun) note(held string) error {
 	note := layerNote{Record: r.rec, Boot: r.s.notes.Boot(), Granted: r.granted, Above: r.above, Stale: r.stale,
-		Chosen: r.chosen, Held: held, Had: r.had}
+		Chosen: r.chosen, Stays: r.stays, Held: held, Had: r.had}
 	if r.l == nil {
 		if before, err := readNote(r.dir); err == nil {
 			note.Bytes = before.Bytes
@@ -322,17 +323,6 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 	if err != nil {
 		r.hold(c, result, err)
 	}
-}
-
-// unland takes back a landing whose undo can't be kept: the error says so. Where that is impossible, as somebody
-// changed what had landed, it stays.
-func (r *layeredRun) unland(ctx context.Context, c *Changes, cause error) error {
-	err := r.revert(ctx, r.had)
-	if err == nil {
-		return fmt.Errorf("its undo can't be kept: %w", cause)
-	}
-	c.Covered, c.Why = false, fmt.Sprintf("what it changed can't be undone: %v, and not taken back: %v", cause, err)
-	return r.l.Drop()
 }
 
 // take has the worker make the change set.

@@ -82,6 +82,8 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 			err = r.take(s.ctx, w, dir)
 		case landed && r.keep(s.ctx, w, dir, c) == nil:
 			return r.landingEnded(note.Held, nil)
+		case note.Stays:
+			return errors.New("it landed, and its undo could not be kept")
 		default:
 			_, err = w.Layer(s.ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerRevert, At: note.Had}, nil)
 			err = errors.Join(err, r.reopen())
