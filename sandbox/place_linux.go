@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sandboxd/sandbox/stage"
+	"sandboxd/bwrap"
 )
 
 // Place has the resources that the sandboxes of one session share: a network namespace with a loopback of its own, and
@@ -184,7 +184,8 @@ func (h *Host) enter(p *Plan, cmd *exec.Cmd, pass func(*os.File) string) error {
 
 // nativeLoopback has the launch server make a sandbox, and keeps nothing of it but its network namespace.
 func (h *Host) nativeLoopback() (network *os.File, server *net.UnixConn, err error) {
-	operations := []stage.Operation{{Kind: stage.OpTmpfs, Path: "/", Mode: 0o755}, {Kind: stage.OpNetwork, Path: "/"}}
+	root := bwrap.Mount{Path: "/", Form: bwrap.Directory, Mode: 0o755}
+	operations := Operations([]bwrap.Mount{root}, true, os.Geteuid(), os.Getegid())
 	l, err := h.lay(&Plan{args: []string{}, operations: operations})
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the session's network: %w", err)

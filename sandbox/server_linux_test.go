@@ -160,7 +160,8 @@ func TestKilledFirstProcessEndsOneSandbox(t *testing.T) {
 	}
 }
 
-// What a plan hides or shows may be removed before the sandbox starts: nothing is made in its place on the host. R-OS-07
+// What a plan hides or shows may be removed before the sandbox starts: nothing is made in its place on the host.
+// R-OS-07
 func TestServerMakesNothingOnTheHost(t *testing.T) {
 	h, _, dir := nativeHost(t)
 	spec := systemSpec(dir, profile.Limits{})

@@ -62,14 +62,29 @@ func orders(t testing.TB) (good, bad [][]byte) {
 		t.Fatal(err)
 	}
 	good = append(good, joining)
-	for _, o := range []Order{laying, withOperation(laying, Operation{Path: "/", Kind: OpTmpfs})} { // a network for nothing
+	// A network for nothing.
+	for _, o := range []Order{laying, withOperation(laying, Operation{Path: "/", Kind: OpTmpfs})} {
 		b, err := o.encode(CarriesNetwork)
 		if err != nil {
 			t.Fatal(err)
 		}
 		bad = append(bad, b)
 	}
-	for _, change := range []func(o *Order){
+	for _, change := range oddities(laying, native) {
+		o := fullOrder(t)
+		change(&o)
+		b, err := o.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad = append(bad, b)
+	}
+	return good, bad
+}
+
+// oddities make an order one that is refused.
+func oddities(laying, native Order) []func(o *Order) {
+	return []func(o *Order){
 		func(o *Order) { *o = Order{} },
 		func(o *Order) { o.Argv = nil },
 		func(o *Order) { o.Dir = "work" },
@@ -112,16 +127,7 @@ func orders(t testing.TB) (good, bad [][]byte) {
 		func(o *Order) { o.Limits[1].Resource = o.Limits[0].Resource },
 		func(o *Order) { *o = laying; o.Hold = true },
 		func(o *Order) { *o = laying; o.Argv = []string{"x"} },
-	} {
-		o := fullOrder(t)
-		change(&o)
-		b, err := o.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
-		bad = append(bad, b)
 	}
-	return good, bad
 }
 
 // decoder is the program's own decoder under sanitizers, in a process of its own.
