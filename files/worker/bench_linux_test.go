@@ -11,7 +11,7 @@ import (
 )
 
 // fiveThousand makes a project of 5,000 files of 4 KB in 100 directories.
-func fiveThousand(b *testing.B) string {
+func fiveThousand(b testing.TB) string {
 	root := filepath.Join(b.TempDir(), "project")
 	content := make([]byte, 4096)
 	for i := range 5000 {
@@ -60,7 +60,7 @@ func BenchmarkSnapshot(b *testing.B) {
 }
 
 // take takes a snapshot as a run begins with it, on disk.
-func take(b *testing.B, bench *filestest.Bench, files int) {
+func take(b testing.TB, bench *filestest.Bench, files int) {
 	p := bench.Store.Project(bench.Root)
 	sum, err := p.Begin("run", bench.Scan)
 	must(b, err)
@@ -68,4 +68,24 @@ func take(b *testing.B, bench *filestest.Bench, files int) {
 		b.Fatalf("%+v", sum)
 	}
 	p.End("run")
+}
+
+// R-LY-11: a snapshot of 5,000 files where nothing changed costs a tenth of the first one at most. BenchmarkSnapshot
+// measures both.
+func TestSnapshotOfNoChange(t *testing.T) {
+	o := filestest.Options{Root: fiveThousand(t), Store: filepath.Join(t.TempDir(), "store"), Process: true}
+	bench := filestest.New(t, o)
+	last := func() time.Duration {
+		begin := time.Now()
+		take(t, bench, 5000)
+		return time.Since(begin)
+	}
+	first, again := last(), last()
+	for range 4 {
+		again = min(again, last())
+	}
+	t.Logf("first %v, again %v", first, again)
+	if again > first/10 {
+		t.Errorf("the first snapshot takes %v, one without a change %v", first, again)
+	}
 }
