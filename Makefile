@@ -6,7 +6,7 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: sessions git-search layers layers-mutations layers-deaths layers-conflicts deaths sandbox-deaths bench vm-test packages release test-release test-fresh test-arm64 install uninstall \
+.PHONY: sessions git-search escapes-direct layers layers-mutations layers-deaths layers-conflicts deaths sandbox-deaths bench vm-test packages release test-release test-fresh test-arm64 install uninstall \
 	pictures run build programs test test-quick vendors workloads lint fuzz fuzz-launch keystrokes differential clean prerequisites
 
 run: programs
@@ -102,6 +102,10 @@ sandbox-deaths: build
 # Plays 5000 generated sequences of runs that try to leave something which git executes; ACCEPTANCE_GIT_SEED chooses them.
 git-search: prerequisites
 	ACCEPTANCE_GIT_SEQUENCES=$${ACCEPTANCE_GIT_SEQUENCES:-5000} $(GO) test ./acceptance/ -run TestGitSearch -count=1 -v -timeout 6h
+
+# The whole catalogue of escapes with the native back end and without layers.
+escapes-direct: prerequisites
+	ACCEPTANCE_ESCAPE_DIRECT=1 $(GO) test ./acceptance -count=1 -timeout 2h -v -run '^TestEscapeCatalogueDirect$$'
 
 # 2000 cases of each property of layers, and a death and a foreign write at each system call of a landing.
 layers: prerequisites
