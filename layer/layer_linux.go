@@ -104,7 +104,8 @@ func (l *Layer) take(root *os.File, between below) error {
 	}
 	defer slots.Close()
 	upper, err := os.Open(l.Upper())
-	if errors.Is(err, fs.ErrPermission) { // its mode is the root's
+	closed := errors.Is(err, fs.ErrPermission) // its mode is the root's
+	if closed {
 		if err = os.Chmod(l.Upper(), 0o700); err == nil {
 			upper, err = os.Open(l.Upper())
 		}
@@ -116,6 +117,9 @@ func (l *Layer) take(root *os.File, between below) error {
 	if l.set, err = take(int(root.Fd()), int(upper.Fd()), int(slots.Fd()), l.state.Stamp, between); err != nil {
 		l.set = nil
 		return errors.Join(err, Remove(l.slots())) // the next attempt needs their room
+	}
+	if closed {
+		l.set.Altered = append(l.set.Altered, Note{".", "lands with mode 0700: nothing in it could be undone otherwise"})
 	}
 	data, err := json.Marshal(l.set)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -167,6 +168,10 @@ func landsAsDirect(t *testing.T, rt *rapid.T, user int) {
 			rt.Fatalf("After shows another tree than the one that landed:\n%s", d)
 		}
 		want, got := recent(direct.snapshot(), start), recent(layered.snapshot(), start)
+		if slices.ContainsFunc(layered.Set().Altered, func(n Note) bool { return n.Path == "." }) {
+			looks := strings.SplitN(want["."], " ", 3)
+			want["."] = looks[0] + " 0700 " + looks[2] // see TestClosedRoot
+		}
 		if d := differences(sameFiles(got, nil), sameFiles(want, layered.untouched(before))); d != "" {
 			rt.Fatalf("landed otherwise than directly:\n%s", d)
 		}

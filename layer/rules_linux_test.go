@@ -365,6 +365,30 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
+// A root that the command closed to its owner lands open to the owner alone, and is reported: undo can open it.
+func TestClosedRoot(t *testing.T) {
+	b := newBenchOf(t, ordinary, disk, file("file", "old"))
+	t.Cleanup(b.close)
+	past(t, b.root.Name())
+	before := b.snapshot()
+	b.layer("run", step{Do: "append", Path: "file", Data: " new"}, step{Do: "chmoddir", Path: ".", Mode: 0o311}).take()
+	if err := b.move("land"); err != nil {
+		t.Fatal(err)
+	}
+	if looks := b.snapshot()["."]; !strings.HasPrefix(looks, "dir 0700 ") || !holds(b.at("file"), "old new") {
+		t.Errorf("landed %v", b.snapshot())
+	}
+	if len(b.Set().Altered) != 1 || b.Set().Altered[0].Path != "." {
+		t.Errorf("reported %v", b.Set().Altered)
+	}
+	if err := b.move("undo"); err != nil {
+		t.Fatal(err)
+	}
+	if d := differences(b.snapshot(), before); d != "" {
+		t.Errorf("undone:\n%s", d)
+	}
+}
+
 // Rule 17: FIFOs and sockets are named and do not land.
 func TestFIFO(t *testing.T) {
 	b := landBench(t, nil, []step{{Do: "fifo", Path: "pipe", Mode: 0o600}, {Do: "mkdir", Path: "dir", Mode: 0o755},
