@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"sandboxd/files"
 	"sandboxd/files/filestest"
+	"sandboxd/files/snapshot"
 )
 
 // TestMappedFileIsReadAgain stores through a mapping between two snapshots, which leaves the file's time of change as
@@ -64,5 +66,43 @@ func TestMappedFileIsReadAgain(t *testing.T) {
 	}
 	if got, err := os.ReadFile(name); err != nil || len(got) < 6 || string(got[:6]) != "second" {
 		t.Errorf("undo gives %.6q, %v", got, err)
+	}
+}
+
+// TestYoungFileIsReadAgain has a snapshot read a file within 20 ms of its change, when a second change may leave it the
+// same time of change: the next snapshot reads the file again, the one after that does not. Rule 22 of layers. R-LY-11.
+func TestYoungFileIsReadAgain(t *testing.T) {
+	b := filestest.New(t, filestest.Options{Process: true})
+	reads := func() (yes bool, end time.Time) {
+		_, err := b.Store.Project(b.Root).Take(func(
+			base *os.File, most int64, found func([]snapshot.Entry, []*os.File) error,
+		) (sum snapshot.Summary, same bool, err error) {
+			sum, same, err = b.Scan(base, most, func(list []snapshot.Entry, contents []*os.File) error {
+				yes = yes || len(contents) > 0
+				return found(list, contents)
+			})
+			end = time.Now()
+			return sum, same, err
+		})
+		must(t, err)
+		return yes, end
+	}
+	for try := 0; ; try++ {
+		b.Write("young", fmt.Sprint(try))
+		written := time.Now()
+		if yes, end := reads(); !yes {
+			t.Fatal("a snapshot does not read a file that changed")
+		} else if end.Sub(written) < 15*time.Millisecond {
+			break
+		}
+		if try > 200 {
+			t.Fatal("each snapshot takes 15 ms")
+		}
+	}
+	for _, want := range []bool{true, false} {
+		time.Sleep(50 * time.Millisecond)
+		if yes, _ := reads(); yes != want {
+			t.Errorf("a later snapshot reads the file: %t, want %t", yes, want)
+		}
 	}
 }
