@@ -79,6 +79,7 @@ type actor struct {
 	project string
 	dir     string // holds sockets and state
 	daemon  *exec.Cmd
+	dead    []int // the daemons that deaths killed
 	// launch replaces start for a restart of the daemon; nil: start does it.
 	launch func()
 	// wrap is what root runs to start the daemon, which it is given with its

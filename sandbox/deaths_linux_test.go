@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -76,6 +77,7 @@ func awaitNothing(t *testing.T, after string, of map[int]uint64, mark string) {
 // and life, nothing of the command is left, and the next command works. R-OP-03
 func TestKilledServersLeaveNothing(t *testing.T) {
 	h, p, dir := nativeHost(t)
+	before := places(t, dir)
 	rnd := rand.New(rand.NewPCG(3, 4))
 	hit := map[string]int{}
 	for i := range 3 * rounds(t) {
@@ -115,11 +117,36 @@ func TestKilledServersLeaveNothing(t *testing.T) {
 	h.work.Wait()
 	if h.cgroups != nil {
 		for _, parent := range h.cgroups.dirs {
-			if groups, _ := filepath.Glob(parent + "/*/tasks"); len(groups) > 0 {
+			if groups, _ := filepath.Glob(parent + "/*/cgroup.procs"); len(groups) > 0 {
 				t.Errorf("groups are left: %v", groups)
 			}
 		}
 	}
+	if now := places(t, dir); !slices.Equal(now, before) {
+		t.Errorf("mounts and files were %q and are %q", before, now)
+	}
+}
+
+// places returns this namespace's mounts that name the directory or a back end, and the directory's entries.
+func places(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if strings.Contains(line, dir) || strings.Contains(line, "sandboxd-launch") || strings.Contains(line, "bwrap") {
+			list = append(list, line)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
 }
 
 // atHeight returns a process of this one's launch server: its parent, the server or a first process.
@@ -145,7 +172,9 @@ func atHeight(victim string) int {
 // Whenever a daemon is killed, all that it started ends with it. R-OP-03
 func TestKilledDaemonsLeaveNothing(t *testing.T) {
 	dir := workDir(t)
+	before := places(t, dir)
 	rnd := rand.New(rand.NewPCG(5, 6))
+	var dead []string
 	for i := range rounds(t) {
 		mark := fmt.Sprint(5365000 + i)
 		moment := time.Duration(rnd.IntN(30000)) * time.Microsecond
@@ -169,7 +198,22 @@ func TestKilledDaemonsLeaveNothing(t *testing.T) {
 		}
 		cmd.Process.Kill()
 		cmd.Wait()
+		dead = append(dead, cgroupPrefix+strconv.Itoa(cmd.Process.Pid)+pidNamespace())
 		awaitNothing(t, fmt.Sprintf("round %d, death of the daemon after %v", i, moment), below, mark)
+	}
+	if now := places(t, dir); !slices.Equal(now, before) {
+		t.Errorf("mounts and files were %q and are %q", before, now)
+	}
+	h, _, _ := nativeHost(t) // the next daemon
+	if h.cgroups == nil {
+		return
+	}
+	for _, parent := range h.cgroups.dirs {
+		for _, name := range dead {
+			if _, err := os.Lstat(filepath.Join(filepath.Dir(parent), name)); err == nil {
+				t.Errorf("the next daemon leaves %s of a dead one in %s", name, filepath.Dir(parent))
+			}
+		}
 	}
 }
 
