@@ -28,27 +28,36 @@ func TestMain(m *testing.M) {
 		panic(daemon(dir))
 	}
 	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "sandbox-test-")
-		if err != nil {
-			panic(err)
+		if testStage = os.Getenv(stageVariable); testStage == "" {
+			dir, err := os.MkdirTemp("", "sandbox-test-")
+			if err != nil {
+				panic(err)
+			}
+			defer os.RemoveAll(dir)
+			testStage = buildStage(dir)
 		}
-		defer os.RemoveAll(dir)
-		testStage = filepath.Join(dir, "sandboxd-launch")
-		sources, _ := filepath.Glob("../cmd/sandboxd-launch/*")
-		for _, source := range sources {
-			os.ReadFile(source) // go test keeps no result of another source
-		}
-		build := exec.Command("../cmd/sandboxd-launch/build.sh", testStage)
-		build.Stderr = os.Stderr
-		if err := build.Run(); err != nil {
-			panic(err)
-		}
+		var err error
 		if testHost, err = Open(context.Background(), testOptions(0)); err != nil {
 			panic(err)
 		}
 		defer testHost.Close()
 		return m.Run()
 	}())
+}
+
+// buildStage builds sandboxd-launch in a directory where every user can execute it.
+func buildStage(dir string) (file string) {
+	file = filepath.Join(dir, "sandboxd-launch")
+	sources, _ := filepath.Glob("../cmd/sandboxd-launch/*")
+	for _, source := range sources {
+		os.ReadFile(source) // go test keeps no result of another source
+	}
+	build := exec.Command("../cmd/sandboxd-launch/build.sh", file)
+	build.Stderr = os.Stderr
+	if err := errors.Join(build.Run(), os.Chmod(dir, 0o755)); err != nil {
+		panic(err)
+	}
+	return file
 }
 
 // system is a profile with the system trees and one writable directory.
