@@ -67,6 +67,26 @@ func operation(kind stage.OperationKind, change func(*stage.Operation)) func(*wo
 	}
 }
 
+// natively breaks the native operations for mounts of a form below the world; nil leaves them out.
+func natively(form bwrap.Form, change func(*stage.Operation)) func(*world, *built) {
+	return func(w *world, b *built) {
+		for _, m := range b.mounts.Layout {
+			if m.Form != form || !strings.HasPrefix(m.Path, w.top+"/") {
+				continue
+			}
+			i := slices.IndexFunc(b.operations, func(op stage.Operation) bool { return op.Path == m.Path })
+			if change == nil {
+				b.operations = slices.Delete(b.operations, i, i+1)
+			} else {
+				change(&b.operations[i])
+			}
+		}
+	}
+}
+
+// bound makes an operation a bind of the host's directory.
+func bound(op *stage.Operation) { op.Kind = stage.OpBind }
+
 func leaveOut([]string) []string { return nil }
 
 func instead(option string) func([]string) []string {
@@ -102,9 +122,9 @@ var mutations = []mutation{
 	{"natively what is read-only is writable", nativeOnly, operation(stage.OpBind, func(op *stage.Operation) {
 		op.Flags &^= stage.OpReadOnly
 	})},
-	{"natively hidden directories are not masked", nativeOnly, operation(stage.OpTmpfs, func(op *stage.Operation) {
-		op.Kind = stage.OpBind
-	})},
+	{"natively hidden directories are not masked", nativeOnly, natively(bwrap.HiddenDirectory, bound)},
+	{"natively private directories show the host", nativeOnly, natively(bwrap.Private, bound)},
+	{"natively what is above a protected path is not pinned", nativeOnly, natively(bwrap.Pin, nil)},
 	{"natively hidden files are not masked", nativeOnly, operation(stage.OpFile, func(op *stage.Operation) {
 		op.Kind = stage.OpBind
 	})},

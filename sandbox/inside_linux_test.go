@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"sandboxd/profile"
+	"sandboxd/sandbox/stage"
 )
 
 // lookAround prints what a command sees of its sandbox, a key and a value on each line.
@@ -20,6 +21,13 @@ while read -r _ _ _ _ point options rest; do
 	echo "mount:$point $options ${rest%% *} ${rest##* }"
 done </proc/self/mountinfo
 grep -E '^(Cap...|NoNewPrivs|Seccomp.*|Uid|Gid|Groups):' /proc/self/status | tr '\t' ' '
+for m in uid gid; do read -r inside outside count </proc/self/${m}_map; echo "map:$m $inside $outside $count"; done
+python3 -c '
+import fcntl, os
+for name in "mnt", "pid", "net":
+    try: owner = os.fstat(fcntl.ioctl(os.open("/proc/self/ns/" + name, os.O_RDONLY), 0xb701)).st_ino # NS_GET_USERNS
+    except OSError as e: owner = e.strerror
+    print("owner:" + name, "own" if owner == os.stat("/proc/self/ns/user").st_ino else owner)'
 for n in /proc/self/ns/*; do echo "namespace:${n##*/} $(readlink "$n")"; done
 for f in 0 1 2 3 4 5 6 7 8 9 10 11 12; do
 	[ -e /proc/self/fd/$f ] && echo "descriptor:$f $(readlink /proc/self/fd/$f | sed 's/[0-9][0-9]*/N/')"
@@ -48,11 +56,12 @@ try 'mount -o remount,rw /usr'; try 'touch new && echo written'
 `
 
 // different are the rows in which the native back end is another than bubblewrap, with what it has:
-// bubblewrap covers places of /proc that are read-only without that, as all of /proc is, and gives the
-// root its mode in another way.
+// bubblewrap covers places of /proc that are read-only without that, as all of /proc is, gives the
+// root its mode in another way, and for root leaves the namespaces to the command's own user namespace.
 var different = map[string]string{
 	"mount:/proc/bus": "", "mount:/proc/irq": "", "mount:/proc/sysrq-trigger": "",
-	"mount:/": "ro,nosuid,nodev,relatime tmpfs rw,mode=755",
+	"mount:/":   "ro,nosuid,nodev,relatime tmpfs rw,mode=755",
+	"owner:mnt": "Operation not permitted", "owner:pid": "Operation not permitted", "owner:net": "Operation not permitted",
 }
 
 // differentForUsers are those for an ordinary user besides, by how they begin: devices are on read-only
@@ -73,7 +82,65 @@ var differentForUsers = map[string]string{
 // options, privileges, namespaces, descriptors, the first process; and its mounts alone, without filter and
 // Landlock, keep what they have to. R-OS-03, R-OS-07
 func TestInsideEqualsBubblewrap(t *testing.T) {
-	dir := workDir(t)
+	p, dir := withConfig(t)
+	rows := map[string]map[string]string{}
+	for _, backend := range []string{BackendBwrap, BackendNative} {
+		h := hostOf(t, backend)
+		rows[backend] = lookInside(t, h, p, dir, lookAround, func(*Plan) {})
+		maps.Copy(rows[backend], lookInside(t, h, p, dir, tryWrites, func(plan *Plan) {
+			plan.order.Seccomp, plan.order.Landlock, plan.order.Tells = nil, nil, false
+		}))
+		os.Remove(dir + "/new")
+	}
+	hold(t, rows[BackendNative], dir)
+	for _, difference := range differences(rows[BackendBwrap], rows[BackendNative]) {
+		t.Error(difference)
+	}
+}
+
+// The rows show each of these changes of the native back end's operations. R-OS-03
+func TestInsideShowsMutations(t *testing.T) {
+	p, dir := withConfig(t)
+	bw, native := lookInside(t, hostOf(t, BackendBwrap), p, dir, lookAround, func(*Plan) {}), hostOf(t, BackendNative)
+	for name, breaks := range map[string]func(*stage.Operation) (remains bool){
+		"nothing": func(*stage.Operation) bool { return true },
+		"a device is writable": func(op *stage.Operation) bool {
+			if op.Kind == stage.OpDevice && op.Path == "/dev/null" {
+				op.Kind = stage.OpBind
+			}
+			return true
+		},
+		"a private directory shows the host's": func(op *stage.Operation) bool {
+			if op.Kind == stage.OpTmpfs && op.Path == "/tmp" {
+				op.Kind = stage.OpBind
+			}
+			return true
+		},
+		"the network is the host's":            func(op *stage.Operation) bool { return op.Kind != stage.OpNetwork },
+		"the user namespace is the server's":   func(op *stage.Operation) bool { return op.Kind != stage.OpUser },
+		"what is read-only inside is writable": func(op *stage.Operation) bool { return op.Path != dir+"/.git/config" },
+	} {
+		rows := lookInside(t, native, p, dir, lookAround, func(plan *Plan) {
+			before := plan.operations
+			plan.operations = nil
+			for _, op := range before {
+				if breaks(&op) {
+					plan.operations = append(plan.operations, op)
+				}
+			}
+		})
+		if shown := differences(bw, rows); (len(shown) == 0) != (name == "nothing") {
+			t.Errorf("%s: the rows show %q", name, shown)
+		} else {
+			t.Logf("%s: %q", name, shown)
+		}
+	}
+}
+
+// withConfig returns a profile with a writable directory, in which .git/config is read-only.
+func withConfig(t *testing.T) (p profile.Profile, dir string) {
+	t.Helper()
+	dir = workDir(t)
 	if err := os.MkdirAll(dir+"/.git", 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -86,42 +153,45 @@ func TestInsideEqualsBubblewrap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := map[string]map[string]string{}
-	for _, backend := range []string{BackendBwrap, BackendNative} {
-		h, err := Open(context.Background(), Options{Stage: testStage, Backend: backend})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer h.Close()
-		rows[backend] = lookInside(t, h, p, dir, lookAround, false)
-		maps.Copy(rows[backend], lookInside(t, h, p, dir, tryWrites, true))
-		os.Remove(dir + "/new")
+	return p, dir
+}
+
+// hostOf opens a host with that back end.
+func hostOf(t *testing.T, backend string) *Host {
+	t.Helper()
+	h, err := Open(context.Background(), Options{Stage: testStage, Backend: backend})
+	if err != nil {
+		t.Fatal(err)
 	}
-	hold(t, rows[BackendNative], dir)
-	keys := maps.Clone(rows[BackendBwrap])
-	maps.Copy(keys, rows[BackendNative])
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+// differences returns the rows in which native is neither as bw nor as it is meant to differ.
+func differences(bw, native map[string]string) (list []string) {
+	keys := maps.Clone(bw)
+	maps.Copy(keys, native)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		bw, native := rows[BackendBwrap][key], rows[BackendNative][key]
+		bw, native := bw[key], native[key]
 		if want, ok := differentForUsers[key]; ok && os.Geteuid() != 0 && strings.HasPrefix(native, want) {
 			continue
 		}
 		if want, ok := different[key]; ok && !strings.HasPrefix(native, want) || !ok && native != bw {
-			t.Errorf("%s: native %q, bwrap %q", key, native, bw)
+			list = append(list, fmt.Sprintf("%s: native %q, bwrap %q", key, native, bw))
 		}
 	}
+	return list
 }
 
-// lookInside runs a script and returns its rows; bare leaves out the filter and Landlock.
-func lookInside(t *testing.T, h *Host, p profile.Profile, dir, script string, bare bool) map[string]string {
+// lookInside runs a script and returns its rows; change is made to its plan.
+func lookInside(t *testing.T, h *Host, p profile.Profile, dir, script string, change func(*Plan)) map[string]string {
 	t.Helper()
 	plan, err := h.Plan(Request{Profile: p, Command: Command{Argv: []string{"bash", "-c", script}, Dir: dir,
 		Env: []string{"PATH=/usr/bin:/bin"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bare {
-		plan.order.Seccomp, plan.order.Landlock, plan.order.Tells = nil, nil, false
-	}
+	change(plan)
 	rows := map[string]string{}
 	for line := range strings.Lines(carryOn(t, h, plan).out) {
 		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
@@ -138,7 +208,7 @@ func lookInside(t *testing.T, h *Host, p profile.Profile, dir, script string, ba
 func hold(t *testing.T, rows map[string]string, dir string) {
 	t.Helper()
 	for _, key := range []string{"mount:/", "mount:/usr", "mount:/proc", "mount:/dev", "mount:" + dir + "/.git/config",
-		"CapEff:", "NoNewPrivs:", "namespace:user", "descriptor:2", "pid1:mem"} {
+		"CapEff:", "map:uid", "NoNewPrivs:", "namespace:user", "owner:mnt", "descriptor:2", "pid1:mem"} {
 		if rows[key] == "" {
 			t.Errorf("no row %q", key)
 		}
