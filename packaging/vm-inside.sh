@@ -58,6 +58,14 @@ check "the log holds" alice 'sbx log verify'
 cp /root/config.toml /etc/sandboxd/config.toml
 check "a reload" systemctl reload sandboxd
 check "what each protection forbids is attempted" alice 'sbx doctor'
+backend() { # the doctor says which back end is on, native on this kernel, and why the other one is off
+	local lines
+	lines=$(alice 'sbx doctor' 2>&1 | grep -E '^(native|bwrap) ')
+	echo "$lines"
+	grep -qE '^native +on' <<< "$lines" && grep -qE '^bwrap +off .*not needed: native makes the namespaces' <<< "$lines"
+}
+check "the doctor names the native back end, and why the other one is off" backend
+sed 's/^/vm: /' <<< "$out"
 # An overlay has no lower directory that folds case: such a project's runs are direct, and say so.
 truncate -s 64M /root/fold.img
 mke2fs -q -t ext4 -O casefold -E encoding=utf8 /root/fold.img
@@ -81,21 +89,23 @@ while [ $# -gt 1 ]; do
 	[ "$1" = -o ] && out=$2
 	shift
 done
-exec cp "/usr/bin/${out##*/}" "$out"
+program=/suites/backends/$ACCEPTANCE_BACKEND/${out##*/} # one that has another default
+[ -x "$program" ] || program=/usr/bin/${out##*/}
+exec cp "$program" "$out"
 EOF
 mkdir -p /suites/cmd/sandboxd-launch
 printf '#!/bin/sh\nexec cp /usr/bin/sandboxd-launch "$1"\n' > /suites/cmd/sandboxd-launch/build.sh
 chmod +x /suites/shim/go /suites/cmd/sandboxd-launch/build.sh
-suite() { # suite NAME TESTS [SKIPPED]: the tests of one folder that match
-	local name=$1 tests=$2 log=/var/log/suites/$1.log
+suite() { # [BACKEND=…] suite NAME TESTS [SKIPPED]: the tests of one folder that match
+	local name=$1 tests=$2 as=$1${BACKEND:+ with $BACKEND} log=/var/log/suites/$1${BACKEND:+-$BACKEND}.log
 	[ -x "/suites/$name/$name.test" ] || return 0
 	[ -z "$(cat /suites/run)" ] || tests=$(cat /suites/run)
-	if (cd "/suites/$name" && PATH=/suites/shim:$PATH HOME=/root DIFFERENTIAL_PROFILES=12 ACCEPTANCE_SLOW=10 nice -n 0 "./$name.test" -test.v -test.timeout 100m -test.run "$tests" ${3:+-test.skip "$3"}) > "$log" 2>&1; then
+	if (cd "/suites/$name" && PATH=/suites/shim:$PATH HOME=/root ACCEPTANCE_BACKEND=${BACKEND-} DIFFERENTIAL_PROFILES=12 ACCEPTANCE_SLOW=10 nice -n 0 "./$name.test" -test.v -test.timeout 100m -test.run "$tests" ${3:+-test.skip "$3"}) > "$log" 2>&1; then
 		passed=$((passed + 1))
-		echo "ok: suite $name, $(grep -c -- '--- PASS' "$log") tests in $SECONDS s"
+		echo "ok: suite $as, $(grep -c -- '--- PASS' "$log") tests in $SECONDS s"
 	else
 		failed=$((failed + 1))
-		echo "FAIL: suite $name, $(grep -c -- '--- PASS' "$log") passed, $SECONDS s: $(grep -- '--- FAIL' "$log" | tr -s ' \n' ' ' | cut -c 1-2000)"
+		echo "FAIL: suite $as, $(grep -c -- '--- PASS' "$log") passed, $SECONDS s: $(grep -- '--- FAIL' "$log" | tr -s ' \n' ' ' | cut -c 1-2000)"
 	fi
 	grep -h 'left out' "$log" | sed 's/^/vm: /'
 }
@@ -113,5 +123,6 @@ echo '+pids +memory' > /sys/fs/cgroup/acceptance/cgroup.subtree_control
 export ACCEPTANCE_CGROUP=/sys/fs/cgroup/acceptance
 suite acceptance '^(TestGitStatusRunsUnasked|TestWritingAsks|TestWithoutATerminalItIsDenied|TestExitStatuses|TestForbiddenActs|TestWorkloads|TestKilledDaemonLeavesNothing|TestLogVerifyNamesAChangedRecord|TestEscapeCatalogue|TestEscapeCatalogueByLandlockAlone|TestLandlockAloneIsAcceptedByName|TestDegradedHosts|TestNoLitter|TestLimits|TestOutputFlood|TestNoDescriptorIsInherited|TestEnvironmentInside|TestOrdinaryWork|TestWideningIsAsked|TestProtectedIsEnforcedInAnOrdinaryProject|TestQuarantineIsReported|TestRefusalsAreReported|TestTerminal|TestLayeredRuns|TestLayersAskAtLanding|TestLayersHeldByChoice|TestLayersJudgeProtectedNames|TestUndoOfRuns)$' \
 	'TestWorkloads/.*/go_test'
+BACKEND=bwrap suite acceptance '^Test(ForbiddenActs|OrdinaryWork)$'
 suite differential .
 echo "vm: $passed passed, $failed failed"

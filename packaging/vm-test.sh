@@ -70,6 +70,9 @@ for suite in ${VM_SUITES:-acceptance sandbox differential landlock seccomp bwrap
 	if [ -d "$suite/testdata" ]; then
 		git ls-files "$suite/testdata" | tar -T - -cf - | tar -C "$vm/suites" -xf -
 	fi
+	[ "$suite" = acceptance ] || continue
+	mkdir -p "$vm/suites/backends/bwrap"
+	CGO_ENABLED=1 GOARCH=$arch $GO build -trimpath -ldflags '-X sandboxd/config.defaultBackend=bwrap' -o "$vm/suites/backends/bwrap/" ./cmd/sandboxd
 done
 echo "${VM_RUN:-}" > "$vm/suites/run"
 cat > "$vm/etc/systemd/system/vm-test.service" <<EOF2
