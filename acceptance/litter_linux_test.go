@@ -43,6 +43,9 @@ type litter struct {
 
 const litterMark = "86427"
 
+// deadlineOfDeaths is the time after which nothing of a command, server or daemon that was killed may be left.
+const deadlineOfDeaths = 2 * time.Second
+
 // look collects the current state, except the descriptors, which the daemon counts.
 func (a *actor) look() litter {
 	a.t.Helper()
@@ -174,14 +177,19 @@ func digestTree(t *testing.T, root string) string {
 func (a *actor) clean(before litter, after string) (took time.Duration) {
 	a.t.Helper()
 	start := time.Now()
-	var now litter
+	var now, late litter
 	for range 200 {
 		if now = a.look(); len(now.processes) == 0 && len(now.groups) == 0 {
 			break
 		}
+		if time.Since(start) > slow*deadlineOfDeaths {
+			late = now
+		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	took = time.Since(start)
+	if took = time.Since(start); len(late.processes)+len(late.groups) > 0 {
+		a.t.Logf("after %s: for %v there were processes %q and control groups %q", after, took, late.processes, late.groups)
+	}
 	for _, c := range []struct {
 		what      string
 		then, now []string
@@ -295,7 +303,7 @@ func (a *actor) deaths(victims ...string) {
 	t.Logf("hit: %v; nothing was left after %v at most", hit, longest)
 	const term = 2 * time.Second // until SIGKILL
 	for _, victim := range victims {
-		most := slow * 2 * time.Second
+		most := slow * deadlineOfDeaths
 		if victim == "client" {
 			most += term
 		}
