@@ -188,7 +188,8 @@ func (a *actor) clean(before litter, after string) (took time.Duration) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if took = time.Since(start); len(late.processes)+len(late.groups) > 0 {
-		a.t.Logf("after %s: for %v there were processes %q and control groups %q", after, took, late.processes, late.groups)
+		a.t.Logf("after %s: for %v there were processes %q and control groups %q", after, took, late.processes,
+			late.groups)
 	}
 	for _, c := range []struct {
 		what      string

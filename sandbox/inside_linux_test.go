@@ -61,7 +61,9 @@ try 'mount -o remount,rw /usr'; try 'touch new && echo written'
 var different = map[string]string{
 	"mount:/proc/bus": "", "mount:/proc/irq": "", "mount:/proc/sysrq-trigger": "",
 	"mount:/":   "ro,nosuid,nodev,relatime tmpfs rw,mode=755",
-	"owner:mnt": "Operation not permitted", "owner:pid": "Operation not permitted", "owner:net": "Operation not permitted",
+	"owner:mnt": "Operation not permitted",
+	"owner:pid": "Operation not permitted",
+	"owner:net": "Operation not permitted",
 }
 
 // differentForUsers are those for an ordinary user besides, by how they begin: devices are on read-only
