@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // R-LY-03, rule 2: a file that a program outside has open for writing is a conflict, as its later writes would be cut
@@ -64,6 +65,39 @@ func TestLayersKeepLateVersions(t *testing.T) {
 		}
 		if got := a.sh("cat log other"); got != "first\nlate\nother\n" {
 			t.Errorf("after undo the project has %q", got)
+		}
+	})
+}
+
+// R-LY-03, rule 3: a file that a command creates does not land in another directory that somebody put in the place of
+// the one that it saw; beside entries that others create, it does.
+func TestLayersSpareSwappedDirectories(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.layered()
+		a.sh("mkdir -p made/sub moved same other/sub; echo theirs > other/file; touch -d 2020-01-01 made moved same other")
+		time.Sleep(30 * time.Millisecond) // their times of change are from before the command, by a coarse clock, too
+		for _, c := range []struct{ dir, script, swap string }{
+			{"made", "echo new > made/new", "mv made old && mkdir -p made/sub && touch made/file"},
+			{"moved", "echo new > moved/new", "mv moved before && mv other moved"},
+			{"", "echo new > same/new", "echo theirs > same/file; echo theirs > top; mkdir beside"},
+		} {
+			done := make(chan ran, 1)
+			go func() { done <- a.run(c.script + "; touch ready; sleep 2") }()
+			eventually(t, "the command has written", func() bool { return a.wrote("ready") })
+			a.sh(c.swap)
+			r := <-done
+			held := r.code == 126 && strings.Contains(r.Changes.Held, "another directory") &&
+				strings.Contains(r.Changes.Held, c.dir)
+			if want := c.dir != ""; held != want || want == a.there("ready") {
+				t.Errorf("%s: %d %+v\n%s", c.swap, r.code, r.Changes, a.sh("ls -R"))
+			}
+			a.sh("rm -f ready")
+			if c.dir != "" {
+				a.sbx("changes", "drop", r.Changes.HeldID)
+			}
+		}
+		if got := a.sh("cat same/new same/file top"); got != "new\ntheirs\ntheirs\n" {
+			t.Errorf("the project has %q", got)
 		}
 	})
 }

@@ -155,7 +155,7 @@ func (t *taker) merged(rel Name, low, up int, parent, was, now State, depth int)
 	}
 	if was.CTime >= t.set.Stamp {
 		now.MTime = max(was.MTime, now.MTime)
-		t.changedDir(rel, parent, was, now, t.replaced > replaced)
+		t.changedDir(rel, low, parent, was, now, t.replaced > replaced)
 	}
 	t.set.Dirs = append(t.set.Dirs, Change{rel, was, now})
 	return nil
@@ -163,14 +163,29 @@ func (t *taker) merged(rel Name, low, up int, parent, was, now State, depth int)
 
 // changedDir notes the conflict of a directory of the root that changed since the run began, by its metadata or by
 // entries, of which those of the change set are judged by themselves. Another directory may be in its place only where
-// the one above it changed, too; then a change set that replaces something in it conflicts.
-func (t *taker) changedDir(rel Name, parent, was, now State, replaces bool) {
+// the one above it changed, too; then a change set that replaces something in it conflicts, and one that creates
+// entries where the directory shows that it is another one.
+func (t *taker) changedDir(rel Name, low int, parent, was, now State, replaces bool) {
 	switch {
 	case !was.sameMetadata(now):
 		t.conflict(rel, "the directory's metadata may have changed since the run began")
-	case replaces && parent.CTime >= t.set.Stamp:
+	case parent.CTime >= t.set.Stamp && (replaces || t.arrived(low, was)):
 		t.conflict(rel, "another directory may be in its place since the run began")
 	}
+}
+
+// arrived reports whether a directory that changed since the run began was made since then, or only moved: an entry
+// that comes or goes sets the time of modification as well, a move of the directory does not.
+func (t *taker) arrived(dir int, was State) bool {
+	if dir < 0 { // of a held change set
+		return false
+	}
+	if was.MTime < t.set.Stamp {
+		return true
+	}
+	var st unix.Statx_t
+	err := unix.Statx(dir, "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &st)
+	return err != nil || st.Mask&unix.STATX_BTIME == 0 || st.Btime.Sec*1e9+int64(st.Btime.Nsec) >= t.set.Stamp
 }
 
 // unlandable is the reason of a conflict with an object of which no copy can be made.
