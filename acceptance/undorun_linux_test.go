@@ -199,7 +199,7 @@ func TestUndoOfRunsRefusesLaterChanges(t *testing.T) {
 		if got != "mine\nrun\nmade\nmine\n1\n" {
 			t.Errorf("a refused undo left\n%s", got)
 		}
-		if r := a.sbx("undo", id, "--path", "src/deep"); r.code != 0 {
+		if r := a.sbx("undo", id, "src/deep"); r.code != 0 {
 			t.Errorf("undo of a path: %d %s%s", r.code, r.out, r.err)
 		}
 		if got := a.sh("cat src/deep/two.txt; test -e src/new.txt || echo gone"); got != "two\ngone\n" {

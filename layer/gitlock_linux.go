@@ -4,8 +4,6 @@ import (
 	"errors"
 	"os"
 	"path"
-	"regexp"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -16,18 +14,11 @@ import (
 // maxReferences bounds the bytes of a file of references.
 const maxReferences = 64 << 20
 
-// objectID finds the ids of objects in a file of references (gitrepository-layout(5)).
-var objectID = regexp.MustCompile(`\b[0-9a-f]{40}([0-9a-f]{24})?\b`)
-
 // repository returns the nearest git directory at or above a path: a directory with a file HEAD and directories objects
 // and refs, or the own part of a linked work tree (gitrepository-layout(5)).
 func repository(root int, at Name) (Name, bool) {
-	for dir := at; dir != "."; dir, _ = dir.split() {
-		if isGitDir(root, dir) {
-			return dir, true
-		}
-	}
-	return "", false
+	dir, ok := git.Enclosing(string(at), func(dir string) bool { return isGitDir(root, Name(dir)) })
+	return Name(dir), ok
 }
 
 func isGitDir(root int, dir Name) bool {
@@ -46,32 +37,22 @@ func isGitDir(root int, dir Name) bool {
 	return kind("HEAD") == File && (kind("objects") == Dir && kind("refs") == Dir || kind("commondir") == File)
 }
 
-// lockFiles returns the lock files of git that a landing of the paths has to hold: in each git directory with one of
-// them those of the index, HEAD, packed references and configuration, and those of the references that change. A path
-// itself is none.
-func lockFiles(root int, paths []Name) []Name {
-	var out []Name
-	repos := map[Name]bool{}
-	asked := map[Name]bool{}
+// lockFiles returns the lock files of git that a landing of the paths has to hold ([git.LockFiles]).
+func lockFiles(root int, paths []Name) (out []Name) {
+	var names []string
 	for _, at := range paths {
-		for dir, _ := at.split(); dir != "."; dir, _ = dir.split() {
-			if !asked[dir] {
-				asked[dir] = true
-				repos[dir] = isGitDir(root, dir)
-			}
-			if repos[dir] {
-				for _, name := range []string{"index.lock", "HEAD.lock", "config.lock", "packed-refs.lock"} {
-					out = append(out, dir+"/"+Name(name))
-				}
-				if strings.HasPrefix(string(at), string(dir)+"/refs/") && !strings.HasSuffix(string(at), ".lock") {
-					out = append(out, at+".lock")
-				}
-				break
-			}
-		}
+		names = append(names, string(at))
 	}
-	slices.Sort(out)
-	return slices.DeleteFunc(slices.Compact(out), func(at Name) bool { return slices.Contains(paths, at) })
+	repos := map[string]bool{}
+	for _, at := range git.LockFiles(names, func(dir string) bool {
+		if _, asked := repos[dir]; !asked {
+			repos[dir] = isGitDir(root, Name(dir))
+		}
+		return repos[dir]
+	}) {
+		out = append(out, Name(at))
+	}
+	return out
 }
 
 // pruned returns the references that the move restored, without the objects that they name.
@@ -79,27 +60,17 @@ func (m *mover) pruned() (missing []Note) {
 	for _, i := range m.todo {
 		at := m.set.Ops[i].Path
 		repo, ok := repository(m.root, at)
-		if m.to[i] || !ok || at == repo {
+		if m.to[i] || !ok || at == repo || !git.IsReference(strings.TrimPrefix(string(at), string(repo)+"/")) {
 			continue
 		}
-		name := strings.TrimPrefix(string(at), string(repo)+"/")
-		if name != "HEAD" && name != "packed-refs" && !strings.HasPrefix(name, "refs/") {
-			continue
-		}
-		dir := procPath(m.root) + "/" + string(repo)
-		common, err := git.CommonDir(git.Disk, dir)
-		if err != nil {
-			missing = append(missing, Note{at, err.Error()})
-			continue
-		}
-		objects := git.Objects{Host: git.Disk, Repo: git.Repository{Dir: dir, Common: common}}
 		for _, node := range m.set.Ops[i].Old {
 			text, _ := git.Disk.ReadFile(procPath(m.root)+"/"+string(join(at, node.Path)), maxReferences)
-			for _, id := range objectID.FindAllString(string(text), -1) {
-				objects.Hash = len(id) / 2
-				if kind, err := objects.Type(id); err != nil || kind == git.NoObject {
-					missing = append(missing, Note{join(at, node.Path), "git no longer has its object " + id})
-				}
+			lost, err := git.Missing(git.Disk, procPath(m.root)+"/"+string(repo), string(text))
+			if err != nil {
+				missing = append(missing, Note{at, err.Error()})
+			}
+			for _, id := range lost {
+				missing = append(missing, Note{join(at, node.Path), "git no longer has its object " + id})
 			}
 		}
 	}

@@ -63,7 +63,7 @@ var mutations = []mutation{
 	{3, "layer", "TestChangesBeside", "layer/check_linux.go", "want.MTime == now.MTime {", "want.MTime < 0 {"},
 	{3, "layer", "TestWriterAtEachCall", "layer/move_linux.go",
 		"if len(out) > 0 {\n\t\tif reason, err", "if len(out) < 0 {\n\t\tif reason, err"},
-	{4, "layer", "TestLocksOfGit", "layer/gitlock_linux.go", "repos[dir] = isGitDir(root, dir)", "repos[dir] = false"},
+	{4, "layer", "TestLocksOfGit", "layer/gitlock_linux.go", "repos[dir] = isGitDir(root, Name(dir))", "repos[dir] = false"},
 	{4, "layer", "TestGitDirectoryIsOneUnit", "layer/layer_linux.go",
 		"if repo, ok := repository(root, at); ok {", `if repo, ok := repository(root, at); ok && at == "?" {`},
 	{4, "layer", "TestUndoOfAPrunedObject", "layer/move_linux.go",

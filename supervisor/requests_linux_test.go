@@ -242,7 +242,7 @@ func TestAfterCommands(t *testing.T) {
 	if got := s.content("notes.md"); got != "one\ntwo\nthree\n" {
 		t.Fatalf("notes.md: got %q", got)
 	}
-	changes := s.Changes(s.session, "")
+	changes := s.Changes(s.session, "", nil)
 	run := slices.IndexFunc(
 		changes,
 		func(c supervisor.Change) bool { return strings.Contains(strings.Join(c.What, " "), "notes.md") },

@@ -60,12 +60,13 @@ type Change struct {
 
 // Changes lists what a session can undo, the latest first: its own changes, of a
 // command-line session those in its project, by any session. of narrows
-// them to those that one session made; empty is all. A nil session has the runs
-// of every project.
-func (s *Supervisor) Changes(sess *Session, of string) []Change {
+// them to those that one session made; empty is all. paths narrows them to those that can be undone
+// and change one of the paths or an entry below. A nil session has the runs of every project.
+func (s *Supervisor) Changes(sess *Session, of string, paths []string) []Change {
 	var list []Change
 	for _, r := range s.Undo.List(of) {
-		if sess == nil && r.Exec == "" || sess != nil && !mayUndo(sess, r) {
+		if sess == nil && r.Exec == "" || sess != nil && !mayUndo(sess, r) ||
+			len(paths) > 0 && !s.changes(r, absolute(r.Project, paths)) {
 			continue
 		}
 		c := Change{
@@ -74,10 +75,27 @@ func (s *Supervisor) Changes(sess *Session, of string) []Change {
 		}
 		list = append(list, c)
 	}
-	if of == "" && sess != nil && sess.Kind == KindCLI {
+	if of == "" && sess != nil && sess.Kind == KindCLI && len(paths) == 0 {
 		list = append(list, s.quarantinedIn(sess.Root, restored(list))...)
 	}
 	slices.SortStableFunc(list, func(a, b Change) int { return b.Time.Compare(a.Time) })
+	return list
+}
+
+// changes reports whether a change can be undone and has a step at the paths.
+func (s *Supervisor) changes(r store.Record, paths []string) bool {
+	kept, err := s.Undo.Kept(r.ID)
+	return err == nil && len(snapshot.Select(kept.Steps(), paths)) > 0
+}
+
+// absolute returns clean paths; relative ones are below the root.
+func absolute(root string, paths []string) (list []string) {
+	for _, p := range paths {
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(root, p)
+		}
+		list = append(list, filepath.Clean(p))
+	}
 	return list
 }
 
@@ -181,28 +199,23 @@ func (s *Supervisor) undoingOf(c *fileCall, j *fileJudgement) (*undoing, error) 
 	if len(c.req.Paths) == 0 {
 		return u, nil
 	}
-	return u, u.only(c.sess.Root, c.req.Paths)
+	c.req.Paths = absolute(c.sess.Root, c.req.Paths)
+	return u, u.only(j.rules, c.req.Paths)
 }
 
-// only narrows an undo to paths.
-func (u *undoing) only(root string, paths []string) error {
-	for i, p := range paths {
-		if !filepath.IsAbs(p) {
-			p = filepath.Join(root, p)
-		}
-		paths[i] = filepath.Clean(p)
-	}
+// only narrows an undo to paths; a path in a git directory means all of that.
+func (u *undoing) only(rules *files.Rules, paths []string) error {
 	part := &partKept{Kept: u.kept}
-	for i, step := range u.kept.Steps() {
-		if len(snapshot.Select([]files.Step{step}, paths)) > 0 {
-			part.steps, part.at = append(part.steps, step), append(part.at, i)
-		}
+	steps := u.kept.Steps()
+	part.at = snapshot.NewGitDirs(rules, steps).SelectWhole(steps, paths)
+	for _, i := range part.at {
+		part.steps = append(part.steps, steps[i])
 	}
 	if len(part.steps) == 0 {
 		return &files.Conflict{Op: files.Undo, Path: paths[0], Reason: files.NotThere, Found: "no change there by " + u.id,
 			Hint: "sbx undo --dry-run " + u.id + " shows what it changed"}
 	}
-	u.part = len(part.steps) < len(u.kept.Steps())
+	u.part = len(part.steps) < len(steps)
 	u.kept = part
 	return nil
 }

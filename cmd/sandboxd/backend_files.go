@@ -23,7 +23,7 @@ func (b *backend) File(ctx context.Context, c ipc.Caller, r ipc.FileRequest) (ip
 		return ipc.FileResult{}, err
 	}
 	if c.Role == ipc.RoleApprover && r.UndoID == "" && r.DryRun {
-		return ipc.FileResult{Decision: ipc.DecisionAuto, Changes: wireChanges(b.sup.Changes(nil, r.OfSession))}, nil
+		return ipc.FileResult{Decision: ipc.DecisionAuto, Changes: wireChanges(b.sup.Changes(nil, r.OfSession, r.Paths))}, nil
 	}
 	s, peer, done, err := b.inPlace(c, r.Session, r.UndoID)
 	if err != nil {
@@ -37,7 +37,7 @@ func (b *backend) file(
 	ctx context.Context, c ipc.Caller, peer supervisor.Peer, s *supervisor.Session, r ipc.FileRequest, place place,
 ) (ipc.FileResult, error) {
 	if r.Op == string(files.Undo) && r.UndoID == "" && r.DryRun {
-		return ipc.FileResult{Decision: ipc.DecisionAuto, Changes: wireChanges(b.sup.Changes(s, r.OfSession))}, nil
+		return ipc.FileResult{Decision: ipc.DecisionAuto, Changes: wireChanges(b.sup.Changes(s, r.OfSession, r.Paths))}, nil
 	}
 	q, err := fileRequest(r)
 	if err != nil {

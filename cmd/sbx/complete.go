@@ -32,8 +32,12 @@ func (a *app) completing(list lister) cobra.CompletionFunc {
 	}
 }
 
-// undoIDs completes the changes of this project that can be undone.
-func (a *app) undoIDs(c *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+// undoIDs completes the changes of this project that can be undone, and then paths.
+func (a *app) undoIDs(c *cobra.Command, args []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	chosen := slices.ContainsFunc([]string{"last", "since", "session"}, c.Flags().Changed)
+	if len(args) > 0 || chosen {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
 	const only = cobra.ShellCompDirectiveNoFileComp
 	if client, err := a.running(c.Context()); err != nil || client == nil {
 		return nil, only

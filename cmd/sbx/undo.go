@@ -24,36 +24,39 @@ type undoOptions struct {
 func undoVerb(a *app) *cobra.Command {
 	var o undoOptions
 	c := &cobra.Command{
-		Use:   "undo ID…  |  undo --last  |  undo --since 10m  |  undo --session ID  |  undo --list",
+		Use:   "undo ID [PATH…]  |  undo --last|--since 10m|--session ID [PATH…]  |  undo --list",
 		Short: "Take back commands and file changes",
 		Long: "Take changes back: contents, modes, owners, times, names and links become what they were\n" +
 			"before. What would happen is shown first. Nothing is done where something has changed since,\n" +
 			"unless --force; --rest does everything else. An undo can be undone itself. It is judged as the\n" +
 			"write that it is, so it may ask; what was protected or quarantined comes back only with a\n" +
-			"person's yes.\n\n" +
+			"person's yes. With PATHs only these are taken back, and what is below them. A git directory is one\n" +
+			"unit: a PATH in it means all of it, and a conflict in it has --rest leave all of it out.\n\n" +
 			"An ID is what sbx file printed, what `sbx run` named, or one of sbx undo --list. A command can\n" +
 			"be undone where a snapshot of the project was taken before it: in a trusted project, within\n" +
 			"half of [files.undo] keep_bytes, for keep_for. Dependencies' and build trees are not in it.",
-		Example: "  sbx undo --last\n  sbx undo --last --path src\n  sbx undo --since 10m\n  sbx undo --list\n  sbx undo " +
+		Example: "  sbx undo --last\n  sbx undo --last src\n  sbx undo --since 10m\n  sbx undo --list\n  sbx undo " +
 			"f-01k9x6\n  sbx undo --session s-01k9x5 --dry-run",
 		Args: cobra.ArbitraryArgs, ValidArgsFunction: a.undoIDs,
 		RunE: func(c *cobra.Command, args []string) error {
 			given := 0
-			for _, set := range []bool{len(args) > 0, o.last, o.list, o.of != "", o.since > 0} {
+			for _, set := range []bool{o.last, o.list, o.of != "", o.since > 0} {
 				if set {
 					given++
 				}
 			}
-			if given != 1 {
+			if given > 1 || given+len(args) == 0 || o.list && len(args) > 0 {
 				return usage(c, "give an ID, or --last, or --since, or --session, or --list")
 			}
+			id := "last"
+			if given == 0 {
+				id, args = args[0], args[1:]
+			}
+			o.paths = args
 			if os.Getenv("SBX_SESSION_SECRET") != "" {
 				o.session = o.of
 			}
-			if o.last {
-				args = []string{"last"}
-			}
-			return a.undo(c.Context(), o, args)
+			return a.undo(c.Context(), o, []string{id})
 		},
 	}
 	o.flags(c)
@@ -70,7 +73,6 @@ func undoVerb(a *app) *cobra.Command {
 	f.BoolVar(&o.force, "force", false, "also where something has changed since")
 	f.BoolVar(&o.rest, "rest", false, "leave out what has changed since")
 	f.Var(&o.since, "since", "all changes in this project of the last 10m, 2h, …, the latest first")
-	f.StringArrayVar(&o.paths, "path", nil, "only this `path`, and all below it (repeatable)")
 	return c
 }
 
@@ -85,7 +87,8 @@ func (a *app) undo(ctx context.Context, o undoOptions, ids []string) error {
 	}
 	if o.list || o.of != "" || o.since > 0 {
 		done := a.slowly("reading what can be undone")
-		all, err := r.client.File(ctx, ipc.FileRequest{Op: "undo", Session: r.session, DryRun: true, OfSession: o.of})
+		all, err := r.client.File(ctx, ipc.FileRequest{Op: "undo", Session: r.session, DryRun: true, OfSession: o.of,
+			Paths: o.paths})
 		done()
 		if err != nil {
 			return err

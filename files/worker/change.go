@@ -63,6 +63,11 @@ func (c *change) run() error {
 		return err
 	}
 	fault.Point("kept")
+	return c.carryOut()
+}
+
+// carryOut performs the steps.
+func (c *change) carryOut() error {
 	for i, p := range c.parts {
 		if err := named("", p.act(), p.step.Path); err != nil {
 			if made := (*tree.MadeError)(nil); errors.As(err, &made) {

@@ -25,27 +25,15 @@ func (s *server) undo(steps []files.Step, blobs []bool, how files.UndoHow) (out 
 	}
 	s.run = how.Run
 	defer func() { s.run = false }()
-	u := &undoing{
-		server: s, how: how, change: &change{server: s},
-		removed: map[string]bool{}, made: map[string]bool{}, stays: map[string]bool{}, closed: map[string]uint32{},
-	}
+	u := &undoing{server: s, how: how, change: &change{server: s}, closed: map[string]uint32{},
+		git: snapshot.NewGitDirs(s.rules, steps), left: map[string]*files.Conflict{}}
 	defer u.change.close()
 	defer func() { err = errors.Join(err, u.close(steps, err == nil)) }()
 	if err := u.open(steps); err != nil {
 		return files.Result{}, named(files.Undo, err, steps[0].Path)
 	}
-	for i := len(steps) - 1; i >= 0; i-- {
-		var content func() (*os.File, error)
-		if blobs[i] {
-			content = func() (*os.File, error) { return s.need(i) }
-		}
-		parts := len(u.change.parts)
-		if err := u.inverse(steps[i], content); err != nil {
-			u.change.parts = u.change.parts[:parts]
-			if err := u.conflict(named(files.Undo, err, steps[0].Path)); err != nil {
-				return files.Result{}, err
-			}
-		}
+	if err := u.plan(steps, blobs); err != nil {
+		return files.Result{}, err
 	}
 	if err := u.refused(); err != nil {
 		return files.Result{}, err
@@ -53,15 +41,45 @@ func (s *server) undo(steps []files.Step, blobs []bool, how files.UndoHow) (out 
 	if err := u.attributes(); err != nil {
 		return files.Result{}, named(files.Undo, err, steps[0].Path)
 	}
-	out = files.Result{Path: steps[0].Path, To: steps[0].To, Left: u.left()}
+	out = files.Result{Path: steps[0].Path, To: steps[0].To, Left: u.leftOut()}
 	if len(u.change.parts) == 0 {
 		return files.Result{Left: out.Left}, nil
 	}
-	if err := u.change.run(); err != nil {
+	if err := u.carryOut(); err != nil {
 		return files.Result{}, named(files.Undo, err, steps[0].Path)
 	}
 	out.Changed = true
 	return out, nil
+}
+
+// plan collects the inverse steps, the last one first. With Rest, a git directory with a conflict stays as it is.
+func (u *undoing) plan(steps []files.Step, blobs []bool) error {
+	for again := true; again; {
+		left := len(u.left)
+		u.removed, u.made, u.stays = map[string]bool{}, map[string]bool{}, map[string]bool{}
+		u.change.parts, u.attrs, u.conflicts = nil, nil, nil
+		for i := len(steps) - 1; i >= 0; i-- {
+			if u.leaves(steps[i].Path) {
+				continue
+			}
+			var content func() (*os.File, error)
+			if blobs[i] {
+				content = func() (*os.File, error) { return u.server.need(i) }
+			}
+			parts := len(u.change.parts)
+			if err := u.inverse(steps[i], content); err != nil {
+				u.change.parts = u.change.parts[:parts]
+				if err := u.conflict(named(files.Undo, err, steps[0].Path), steps[i].Path); err != nil {
+					return err
+				}
+			}
+		}
+		if err := u.checkGit(steps, blobs); err != nil {
+			return err
+		}
+		again = len(u.left) > left
+	}
+	return nil
 }
 
 // undoing collects the inverse steps. removed and made are the paths that earlier
@@ -75,7 +93,11 @@ type undoing struct {
 	stays         map[string]bool
 	conflicts     []*files.Conflict
 	attrs         []attribute
-	closed        map[string]uint32 // the modes of folders that are opened meanwhile
+	git           *snapshot.GitDirs
+	left          map[string]*files.Conflict // git directories that Rest leaves out, each with its first conflict
+	locks         []string                   // of git, that the undo holds
+	firm          bool                       // Force does not help
+	closed        map[string]uint32          // the modes of folders that are opened meanwhile
 }
 
 func (u *undoing) inverse(step files.Step, content func() (*os.File, error)) error {

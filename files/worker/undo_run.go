@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -23,14 +24,26 @@ type attribute struct {
 // maxLeft bounds how many conflicts are listed.
 const maxLeft = 100
 
-// conflict notes a conflict of one step; any other error ends the undo.
-func (u *undoing) conflict(err error) error {
+// conflict notes a conflict at a path; any other error ends the undo.
+func (u *undoing) conflict(err error, at string) error {
 	var c *files.Conflict
 	if !errors.As(err, &c) || !u.how.Run && !u.how.Rest {
 		return err
 	}
+	if dir, ok := u.git.Of(at); ok && u.how.Rest {
+		if u.left[dir] == nil {
+			u.left[dir] = c
+		}
+		return nil
+	}
 	u.conflicts = append(u.conflicts, c)
 	return nil
+}
+
+// leaves reports whether Rest leaves out the git directory of a path.
+func (u *undoing) leaves(at string) bool {
+	dir, ok := u.git.Of(at)
+	return ok && u.left[dir] != nil
 }
 
 // refused is the conflict of an undo that was to be whole.
@@ -42,7 +55,7 @@ func (u *undoing) refused() error {
 	if n := len(u.conflicts) - 1; n > 0 {
 		c.Found += fmt.Sprintf(" (%d other paths can't be undone either)", n)
 	}
-	if c.Hint = "undo everything else by --rest"; !u.how.Force {
+	if c.Hint = "undo everything else by --rest"; !u.how.Force && !u.firm {
 		c.Hint += ", or all of it by --force (it is kept, too)"
 	}
 	return &c
@@ -96,8 +109,11 @@ func (u *undoing) removeObjects(abs string) error {
 	return u.server.rmdirStep(u.change, n.spot)
 }
 
-// left lists the conflicts.
-func (u *undoing) left() (list []string) {
+// leftOut lists the conflicts.
+func (u *undoing) leftOut() (list []string) {
+	for _, dir := range slices.Sorted(maps.Keys(u.left)) {
+		list = append(list, dir+", which is undone as a whole: "+u.left[dir].Error())
+	}
 	for i, c := range u.conflicts {
 		if i == maxLeft {
 			return append(list, fmt.Sprintf("and %d more", len(u.conflicts)-i))
