@@ -75,6 +75,10 @@ var keys = []key{
 	{name: "files.undo.keep_for", doc: "how long an operation can be undone; 0: no bound"},
 	{name: "files.undo.keep_bytes", doc: "how much old content is kept, in bytes; 0: no bound"},
 
+	{name: "landing.deletes", merge: narrow, within: atMost, project: true,
+		doc: "how many files a command on a layer deletes without a question at its landing; git directories, " +
+			"dependencies' and build trees do not count"},
+
 	{name: "shell.default.allowed", merge: narrow, within: falseIsNarrower,
 		doc: "false: commands that nothing else decides are refused"},
 	{name: "shell.default.approval", merge: narrow, within: trueIsNarrower, doc: "false: they run without a question"},

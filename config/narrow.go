@@ -68,6 +68,13 @@ func smallerOrDefault(value, bound any) bool {
 	return ok1 && ok2 && v > 0 && (b == 0 || v <= b)
 }
 
+// atMost is fewer for a key for which 0 means none are permitted.
+func atMost(value, bound any) bool {
+	v, ok1 := value.(int64)
+	b, ok2 := bound.(int64)
+	return ok1 && ok2 && v >= 0 && v <= b
+}
+
 func smaller(value, bound any) bool {
 	var v, b Size
 	return v.UnmarshalTOML(value) == nil && b.UnmarshalTOML(bound) == nil && bounded(int64(v), int64(b))

@@ -375,6 +375,7 @@ func widened(base, cfg *Config) (out []string) {
 	} {
 		no(l.a == 0 || l.b != 0 && l.b <= l.a, "limit "+l.what)
 	}
+	no(cfg.Landing.Deletes <= base.Landing.Deletes, "landing.deletes")
 	no(wordIndex(networkModes, cfg.Network.Mode) >= wordIndex(networkModes, base.Network.Mode), "network mode")
 	for _, h := range cfg.Network.Allow {
 		name, port, _ := strings.Cut(h, ":")

@@ -14,6 +14,7 @@ type Config struct {
 	Approval approval.Config `toml:"approval"`
 	Tools    Tools           `toml:"tools"`
 	Files    files.Config    `toml:"files"`
+	Landing  Landing         `toml:"landing"`
 	// Shell is [shell] with [permissions] and [presets] filled in. ForProject sets the absolute
 	// roots of its Paths.
 	Shell       shell.Config      `toml:"shell"`
@@ -61,6 +62,7 @@ func defaults() Config {
 		Approval: approval.DefaultConfig(),
 		Tools:    Tools{Unknown: "ask"},
 		Files:    files.Defaults(),
+		Landing:  Landing{Deletes: 50},
 		Shell: shell.Config{
 			Default:  shell.Default{Allowed: &yes, Approval: &yes},
 			Network:  "loopback",

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"time"
 
 	"sandboxd/profile"
@@ -49,6 +50,19 @@ type ToolRule struct {
 	Decision    string `toml:"decision"`
 	Description string `toml:"description"`
 	Origin      Origin `toml:"-"`
+}
+
+// Landing is the section [landing]: the bounds of a landing that asks nobody.
+type Landing struct {
+	// Deletes is how many files of the project a command deletes without a question at the landing.
+	Deletes int `toml:"deletes"`
+}
+
+func (l Landing) validate() error {
+	if l.Deletes < 0 {
+		return fmt.Errorf("landing.deletes %q: must not be negative", fmt.Sprint(l.Deletes))
+	}
+	return nil
 }
 
 // Sandbox is the section [sandbox]: the restrictions that the operating system enforces.

@@ -24,9 +24,9 @@ import (
 func (c *Config) validate() error {
 	var errs []error
 	for _, check := range []func() error{
-		c.Daemon.validate, c.Approval.Validate, c.Tools.validate, c.Files.Validate, c.Shell.Validate,
-		c.permissions, c.shellNetwork, c.Sandbox.validate, c.Environment.validate, c.Network.validate, c.Audit.validate,
-		c.Presets.validate, c.Gateway.validate, c.Notify.Validate,
+		c.Daemon.validate, c.Approval.Validate, c.Tools.validate, c.Files.Validate, c.Landing.validate,
+		c.Shell.Validate, c.permissions, c.shellNetwork, c.Sandbox.validate, c.Environment.validate, c.Network.validate,
+		c.Audit.validate, c.Presets.validate, c.Gateway.validate, c.Notify.Validate,
 	} {
 		if err := check(); err != nil {
 			errs = append(errs, err)

@@ -55,7 +55,8 @@ var builtTrees = strings.Fields(`node_modules target build dist out __pycache__ 
 var builtFiles = strings.Fields(`*.pyc *.pyo *.o *.a *.so *.tmp *.log *.bak *.orig *.rej *.swp *~
 	.DS_Store __pycache__`)
 
-// maxUnaskedDeletes is how many files a glob of rm may match, as many as a landing may delete unasked.
+// maxUnaskedDeletes is how many files a glob of rm may match, as many as a landing may delete unasked
+// where nothing is configured.
 const maxUnaskedDeletes = 50
 
 // contained reports whether all effects that a line asks for are on files of the project, as far

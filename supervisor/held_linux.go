@@ -18,6 +18,7 @@ import (
 	"sandboxd/files/worker"
 	"sandboxd/layer"
 	"sandboxd/profile"
+	"sandboxd/shell"
 )
 
 // heldNote finds the directory and the note of a held change set.
@@ -169,7 +170,11 @@ func (s *Supervisor) heldUndoing(c *fileCall, j *fileJudgement) (*undoing, error
 	u := &undoing{id: c.req.UndoID, note: note.Note, held: c.req.UndoID, run: true,
 		kept: &heldSteps{steps: r.steps(chosen)}}
 	if !c.req.Drop {
-		u.asks = append(r.judge(p, chosen, r.granted, new([]string)), r.setAsks(chosen, false)...)
+		asks, err := r.setAsks(chosen, shell.Verdict{})
+		if err != nil {
+			return nil, err
+		}
+		u.asks = append(asks, r.judge(p, chosen, r.granted, new([]string))...)
 	}
 	u.guarded = slices.ContainsFunc(u.asks, func(a landAsk) bool { return a.Guarded })
 	u.landing = func(p string) (*os.File, error) {

@@ -3,17 +3,13 @@ package supervisor
 import (
 	"context"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"sandboxd/files"
-	"sandboxd/files/snapshot"
 	"sandboxd/files/store"
 	"sandboxd/layer"
-	"sandboxd/profile/abspath"
 )
 
 // landAsk is one reason to ask a person before a change set lands.
@@ -45,75 +41,6 @@ func (e *askError) Error() string {
 		list = append(list, fmt.Sprintf("and %d more", more))
 	}
 	return "a person is to look at it before it lands: " + strings.Join(list, "; ")
-}
-
-// maxDeletes is how many files a run deletes without a question at the landing.
-const maxDeletes = 50
-
-// deletionAsk asks about the deletion of many files, or of all that the project has. A file that the set creates
-// elsewhere with the same size, mode and time of modification was moved, as mv(1) copies it. Those of git directories
-// and of dependencies' and build trees do not count.
-func deletionAsk(root string, changes []layer.Change) []landAsk {
-	type copied struct {
-		size, time int64
-		mode       uint32
-	}
-	of := func(s layer.State) copied { return copied{s.Size, s.MTime, s.Mode} }
-	created := map[copied]int{}
-	for _, c := range changes {
-		if c.Old.Kind == layer.Absent && c.New.Kind == layer.File {
-			created[of(c.New)]++
-		}
-	}
-	n, built := 0, buildTrees(root)
-	for _, c := range changes {
-		switch {
-		case c.New.Kind != layer.Absent || c.Old.Kind != layer.File && c.Old.Kind != layer.Symlink:
-		case abspath.Contains("/.git", "/"+string(c.Path)), built(string(c.Path)):
-		case c.Old.Kind == layer.File && created[of(c.Old)] > 0:
-			created[of(c.Old)]--
-		default:
-			n++
-		}
-	}
-	switch {
-	case n > maxDeletes:
-		return []landAsk{{Why: fmt.Sprintf("it deletes %d files", n)}}
-	case n > 0 && emptied(root, changes):
-		return []landAsk{{Why: "it deletes all files of the project"}}
-	}
-	return nil
-}
-
-// emptied reports whether nothing but git's directory is left in the root.
-func emptied(root string, changes []layer.Change) bool {
-	removed := map[string]bool{".git": true}
-	for _, c := range changes {
-		if c.New.Kind == layer.Absent {
-			removed[string(c.Path)] = true
-		} else if path.Dir(string(c.Path)) == "." && c.Path != "." && c.Path != ".git" {
-			return false
-		}
-	}
-	entries, err := os.ReadDir(root)
-	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !removed[e.Name()] })
-}
-
-// buildTrees returns whether a path is in a dependencies' or build tree of the project.
-func buildTrees(root string) func(rel string) bool {
-	index, _ := os.ReadFile(filepath.Join(root, ".git", "index"))
-	return func(rel string) bool {
-		for dir := filepath.Dir(rel); dir != "."; dir = filepath.Dir(dir) {
-			has := func(name string) bool {
-				_, err := os.Lstat(filepath.Join(root, filepath.Dir(dir), name))
-				return err == nil
-			}
-			if snapshot.Skips(dir, index, has) {
-				return true
-			}
-		}
-		return false
-	}
 }
 
 // budgetAsk asks about a landing whose undo needs more than the undo store keeps.

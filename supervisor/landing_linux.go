@@ -8,6 +8,7 @@ import (
 	"sandboxd/files/worker"
 	"sandboxd/layer"
 	"sandboxd/profile"
+	"sandboxd/shell"
 	"sandboxd/supervisor/aftermath"
 )
 
@@ -30,6 +31,32 @@ func (r *layeredRun) judge(
 		asks = append(asks, landAsk{Path: i.Path, Why: i.Why, Guarded: true})
 	}
 	return asks
+}
+
+// shown is the verdict by whose words somebody permitted the command; zero: the policy contained did.
+func (j *judgement) shown() (v shell.Verdict) {
+	if !j.contained {
+		v = j.verdict
+	}
+	return v
+}
+
+// setAsks are the reasons to ask that the chosen parts of the change set show. shown is the verdict on the permitted
+// command: what its words show that it deletes is not asked about again.
+func (r *layeredRun) setAsks(chosen func(int) bool, shown shell.Verdict) ([]landAsk, error) {
+	cfg, _, err := r.s.projectConfig(r.sess)
+	if err != nil {
+		return nil, err
+	}
+	set, asks := r.l.Set(), r.s.budgetAsk(r.allSteps(chosen))
+	d := deletionsOf(r.sess.Root, r.l.After(r.sess.Root, chosen))
+	if !shown.Delete || !shown.Protected {
+		asks = append(asks, d.askRepositories(set, chosen)...)
+	}
+	if !shown.Delete {
+		asks = append(asks, d.ask(set.ChangesOf(chosen), cfg.Landing.Deletes)...)
+	}
+	return asks, nil
 }
 
 // move lands the judged change set, or the part at the paths.

@@ -296,7 +296,10 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 			return &layer.RefusedError{Refused: refused}
 		}
 		err := r.s.seen.Alone(func() error {
-			asks := r.setAsks(all, check.j.verdict.Delete && !check.j.contained)
+			asks, err := r.setAsks(all, check.j.shown())
+			if err != nil {
+				return err
+			}
 			if asks = append(asks, r.judge(check.j.names, all, r.granted, &result.Warnings)...); len(asks) > 0 {
 				return &askError{asks}
 			}
@@ -340,16 +343,6 @@ func (r *layeredRun) take(ctx context.Context, w *worker.Client, dir *os.File) e
 		return err
 	}
 	return r.reopen()
-}
-
-// setAsks are the reasons to ask that the chosen parts of the change set show. deletes: the command's words showed that
-// it deletes, before it was permitted to.
-func (r *layeredRun) setAsks(chosen func(int) bool, deletes bool) []landAsk {
-	asks := r.s.budgetAsk(r.allSteps(chosen))
-	if !deletes {
-		asks = append(asks, deletionAsk(r.sess.Root, r.l.Set().ChangesOf(chosen))...)
-	}
-	return asks
 }
 
 // ask holds a change set while a person decides, and lands it after a yes.

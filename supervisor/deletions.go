@@ -1,0 +1,197 @@
+package supervisor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sandboxd/files/snapshot"
+	"sandboxd/git"
+	"sandboxd/layer"
+	"sandboxd/profile/abspath"
+)
+
+// deletions finds what a change set deletes from the project at root, whose files are as before the landing.
+type deletions struct {
+	root  string
+	after git.Host // as after the landing
+	built func(rel string) bool
+	repos map[string]bool // by path; see repository
+}
+
+func deletionsOf(root string, after git.Host) deletions {
+	return deletions{root, after, buildTrees(root), map[string]bool{}}
+}
+
+// repository reports whether git takes a directory of the project for a git directory, by its path from the root.
+func (d deletions) repository(rel string) bool {
+	is, known := d.repos[rel]
+	if !known {
+		dir := filepath.Join(d.root, rel)
+		if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err == nil {
+			is = git.Look(git.Disk, dir) != git.Invalid
+		}
+		d.repos[rel] = is
+	}
+	return is
+}
+
+// tidied are the parts of a git directory in which git deletes files.
+var tidied = []string{"objects", "refs", "logs"}
+
+// inRepository reports whether a path is in a directory .git that is a git directory, or in a part of another in
+// which git deletes files.
+func (d deletions) inRepository(rel string) bool {
+	for at := rel; at != "."; at = path.Dir(at) {
+		dir := path.Dir(at)
+		if (path.Base(dir) == ".git" || at != rel && slices.Contains(tidied, path.Base(at))) && d.repository(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// ask asks about the deletion of more than most files, or of all that the project has. A file that the set creates
+// elsewhere with the same size, mode and time of modification was moved, as mv(1) copies it. Those of git directories
+// and of dependencies' and build trees do not count.
+func (d deletions) ask(changes []layer.Change, most int) []landAsk {
+	type copied struct {
+		size, time int64
+		mode       uint32
+	}
+	of := func(s layer.State) copied { return copied{s.Size, s.MTime, s.Mode} }
+	created := map[copied]int{}
+	for _, c := range changes {
+		if c.Old.Kind == layer.Absent && c.New.Kind == layer.File {
+			created[of(c.New)]++
+		}
+	}
+	n := 0
+	for _, c := range changes {
+		switch {
+		case c.New.Kind != layer.Absent || c.Old.Kind != layer.File && c.Old.Kind != layer.Symlink:
+		case d.built(string(c.Path)), d.inRepository(string(c.Path)):
+		case c.Old.Kind == layer.File && created[of(c.Old)] > 0:
+			created[of(c.Old)]--
+		default:
+			n++
+		}
+	}
+	left := maxLooked
+	switch {
+	case n > most:
+		return []landAsk{{Why: fmt.Sprintf("it deletes %d files", n)}}
+	case n > 0 && d.emptied(".", &left):
+		return []landAsk{{Why: "it deletes all files of the project"}}
+	}
+	return nil
+}
+
+// maxLooked bounds the entries that are looked at for one file that a landing leaves. Where that many hold none, none
+// counts as left.
+const maxLooked = 10_000
+
+// emptied reports whether no file and no symbolic link is left in a directory after the landing, besides those of git
+// directories and of dependencies' and build trees. A directory that can't be read counts as empty.
+func (d deletions) emptied(rel string, left *int) bool {
+	entries, err := d.after.ReadDir(filepath.Join(d.root, rel))
+	if err != nil {
+		return true
+	}
+	*left -= len(entries)
+	var dirs []string
+	for _, e := range entries {
+		switch at := path.Join(rel, e.Name()); {
+		case e.Name() == ".git":
+		case e.Type().IsRegular(), e.Type() == fs.ModeSymlink:
+			return false
+		case e.IsDir() && !d.built(at+"/."):
+			dirs = append(dirs, at)
+		}
+	}
+	for _, at := range dirs {
+		if *left > 0 && git.Look(d.after, filepath.Join(d.root, at)) == git.Invalid && !d.emptied(at, left) {
+			return false
+		}
+	}
+	return true
+}
+
+// askRepositories asks about each git directory that loses its HEAD, objects or refs, which it needs to be one, or all
+// of it. Those in dependencies' and build trees, and those that the set creates, do not count.
+func (d deletions) askRepositories(set *layer.Set, chosen func(int) bool) (asks []landAsk) {
+	lost := map[string][]string{} // the parts, by git directory; none: all of it
+	for i, op := range set.Ops {
+		for _, n := range op.Old {
+			at := string(n.Path.Below(op.Path))
+			dir, part := path.Dir(at), path.Base(at)
+			switch {
+			case !chosen(i), part != "HEAD" && part != "objects" && part != "refs":
+			case d.built(at), !d.repository(dir), d.pruned(dir):
+			case part == "HEAD" && slices.ContainsFunc(op.New, func(m layer.Node) bool {
+				return m.Path == n.Path && (m.Kind == layer.File || m.Kind == layer.Symlink && n.Kind == m.Kind)
+			}): // git replaces it
+			case dir != "." && abspath.Contains(string(op.Path), dir):
+				lost[dir] = nil
+			default:
+				if parts, begun := lost[dir]; !begun || parts != nil {
+					lost[dir] = append(parts, part)
+				}
+			}
+		}
+	}
+	whole := ""
+	for _, dir := range slices.Sorted(maps.Keys(lost)) {
+		what := strings.Join(lost[dir], " and ") + " of this git directory"
+		switch {
+		case abspath.Contains(whole, dir):
+			continue
+		case lost[dir] == nil:
+			what, whole = "this git directory", dir
+		}
+		asks = append(asks, landAsk{Path: filepath.Join(d.root, dir), Why: "it removes " + what, Guarded: true})
+	}
+	return asks
+}
+
+// pruned reports whether a git directory is a linked work tree's own part, and the work tree is gone after the landing,
+// as after git worktree remove (gitrepository-layout(5)).
+func (d deletions) pruned(rel string) bool {
+	dir := filepath.Join(d.root, rel)
+	if common, err := git.CommonDir(git.Disk, dir); err != nil || common == dir {
+		return false
+	}
+	text, err := git.Disk.ReadFile(filepath.Join(dir, "gitdir"), 4096)
+	if err != nil {
+		return false
+	}
+	at := strings.TrimRight(string(text), "\r\n")
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(dir, at)
+	}
+	_, err = d.after.Lstat(at)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// buildTrees returns whether a path is in a dependencies' or build tree of the project.
+func buildTrees(root string) func(rel string) bool {
+	index, _ := os.ReadFile(filepath.Join(root, ".git", "index"))
+	return func(rel string) bool {
+		for dir := filepath.Dir(rel); dir != "."; dir = filepath.Dir(dir) {
+			has := func(name string) bool {
+				_, err := os.Lstat(filepath.Join(root, filepath.Dir(dir), name))
+				return err == nil
+			}
+			if snapshot.Skips(dir, index, has) {
+				return true
+			}
+		}
+		return false
+	}
+}
