@@ -21,6 +21,8 @@ const (
 	EventStopped    EventKind = "stopped"     // a session's stop signal was set
 	EventResumed    EventKind = "resumed"     // it was cleared
 	EventMode       EventKind = "mode"        // approve-all was switched on or off
+	EventChanges    EventKind = "changes"     // a change set exists, or its state changed; in Change
+	EventLanded     EventKind = "landed"      // a change set landed, whole or in part; in Change
 	EventNotice     EventKind = "notice"      // something an operator should know, in Note
 	EventGap        EventKind = "gap"         // Lost events were overwritten before they were read
 )
@@ -49,9 +51,42 @@ type Event struct {
 	Effect Effect `json:"effect,omitempty"`
 	Scope  Scope  `json:"scope,omitempty"`
 	Note   string `json:"note,omitempty"`
+	// Change is the change set of an EventChanges or EventLanded.
+	Change *ChangeSet `json:"change,omitempty"`
 	// Lost counts overwritten events in a gap.
 	Lost uint64 `json:"lost,omitempty"`
 }
+
+// ChangeSet is the change set of a command, in an event. The counts are those of its paths; of a landing, of the paths
+// that landed with it.
+type ChangeSet struct {
+	ID      string      `json:"id"`      // that lands, drops or undoes it
+	Exec    string      `json:"exec_id"` // the command's
+	Project string      `json:"project"`
+	Digest  string      `json:"digest,omitempty"` // empty of a direct run, and where it could not be read
+	State   ChangeState `json:"state"`
+	Why     string      `json:"why,omitempty"`  // it did not land
+	Undo    string      `json:"undo,omitempty"` // the id that takes it back
+
+	Created  int `json:"created,omitempty"`
+	Modified int `json:"modified,omitempty"`
+	Deleted  int `json:"deleted,omitempty"`
+	Left     int `json:"left,omitempty"` // of a landing: paths that stay held
+}
+
+// ChangeState is the state of a change set.
+type ChangeState string
+
+// The states.
+const (
+	ChangeAsked   ChangeState = "asked"   // a question about its landing is open
+	ChangeHeld    ChangeState = "held"    // it did not land
+	ChangeStale   ChangeState = "stale"   // it never lands, as one that its command saw was dropped
+	ChangeDropped ChangeState = "dropped" // it was deleted
+	ChangeLanded  ChangeState = "landed"
+	ChangeDirect  ChangeState = "direct" // a direct run made it in the project
+	ChangeUndone  ChangeState = "undone" // it was taken back, or a part of it
+)
 
 // ring keeps the latest events of one stream. Publishing never waits: a
 // reader that is too slow finds a gap. The controller's lock guards it.
@@ -184,6 +219,17 @@ func (c *Controller) publish(e Event) {
 	}
 	c.tenant(e.Principal).events.publish(&e)
 	c.everything.publish(&e)
+}
+
+// PublishChange publishes the state of a change set of a session's command.
+func (c *Controller) PublishChange(ref SessionRef, agent Agent, set ChangeSet) {
+	kind := EventChanges
+	if set.State == ChangeLanded {
+		kind = EventLanded
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.publish(Event{Kind: kind, Principal: ref.Principal, Session: ref.ID, Agent: agent, Change: &set})
 }
 
 // notice informs operators and, where there is one, the principal.

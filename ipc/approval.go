@@ -168,6 +168,8 @@ const (
 	NewsRevoked    = "revoked"
 	NewsMode       = "mode"
 	NewsSession    = "session"
+	NewsChanges    = "changes" // Change: a change set exists, or its state changed
+	NewsLanded     = "landed"  // Change: it landed, whole or in part
 	NewsGap        = "gap"
 )
 
@@ -182,5 +184,6 @@ type News struct {
 	Grant    *Grant       `json:"grant,omitempty"`
 	Session  *SessionInfo `json:"session,omitempty"`
 	Mode     *Mode        `json:"mode,omitempty"`
+	Change   *ChangeSet   `json:"change,omitempty"`
 	Gap      *Gap         `json:"gap,omitempty"`
 }

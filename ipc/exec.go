@@ -70,8 +70,10 @@ const (
 	EventStderr    EventType = "stderr" // Data
 	EventPTY       EventType = "pty"    // Data
 	EventViolation EventType = "violation"
-	EventGap       EventType = "gap"  // Gap: events that were dropped
-	EventExit      EventType = "exit" // the last one
+	EventChanges   EventType = "changes" // Change: the command's change set exists, or its state changed
+	EventLanded    EventType = "landed"  // Change: it landed
+	EventGap       EventType = "gap"     // Gap: events that were dropped
+	EventExit      EventType = "exit"    // the last one
 )
 
 // Event is one line of a command's events. Seq counts from 1 without holes,
@@ -87,6 +89,7 @@ type Event struct {
 	Decision  *Decided     `json:"decision,omitempty"`
 	Started   *Started     `json:"started,omitempty"`
 	Violation *Violation   `json:"violation,omitempty"`
+	Change    *ChangeSet   `json:"change,omitempty"`
 	Gap       *Gap         `json:"gap,omitempty"`
 	Exit      *Exit        `json:"exit,omitempty"`
 }

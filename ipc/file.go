@@ -175,6 +175,25 @@ type HeldFile struct {
 	Removed int    `json:"removed,omitempty"`
 }
 
+// ChangeSet is the change set of a command in an event of the type changes or landed. The counts are those of its paths;
+// of a landing, of the paths that landed with it.
+type ChangeSet struct {
+	ID      string `json:"id"` // of GET /v1/changes/{id} while it is held; of what is direct or undone, that of its undo
+	Session string `json:"session,omitempty"`
+	Exec    string `json:"exec"` // the command's id
+	Project string `json:"project"`
+	Digest  string `json:"digest,omitempty"` // of a layered run's
+	// State is asked (a question about its landing is open), held, stale (it never lands: one that its command saw was
+	// dropped), dropped, landed, direct (a direct run made it in the project) or undone (whole or in part).
+	State    string `json:"state"`
+	Why      string `json:"why,omitempty"`     // it did not land
+	UndoID   string `json:"undo_id,omitempty"` // takes it back
+	Created  int    `json:"created,omitempty"`
+	Modified int    `json:"modified,omitempty"`
+	Deleted  int    `json:"deleted,omitempty"`
+	Left     int    `json:"left,omitempty"` // of a landing: paths that stay held
+}
+
 // HeldRequest is GET /v1/changes and GET /v1/changes/{id}.
 type HeldRequest struct {
 	Session string // empty, for an approver: of every session

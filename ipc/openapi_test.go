@@ -402,11 +402,11 @@ func TestProtocolDocument(t *testing.T) {
 	}
 	words := slices.Clone(fileOps)
 	for _, e := range []EventType{EventQueued, EventApproval, EventStarted, EventStdout, EventStderr, EventPTY,
-		EventViolation, EventGap, EventExit} {
+		EventViolation, EventChanges, EventLanded, EventGap, EventExit} {
 		words = append(words, string(e))
 	}
 	words = append(words, NewsRequested, NewsGranted, NewsDenied, NewsTimedOut, NewsApproveAll, NewsQuit, NewsRevoked,
-		NewsMode, NewsSession, NewsGap)
+		NewsMode, NewsSession, NewsChanges, NewsLanded, NewsGap)
 	for _, w := range words {
 		if !strings.Contains(doc, "`"+w+"`") {
 			t.Errorf("%s is not explained", w)

@@ -26,8 +26,8 @@ func readEvent(line []byte) (Event, error) {
 	}
 	e := Event{Seq: l.Seq, Time: l.Time, Type: l.Type, Data: l.Data}
 	err := cmp.Or(readPart(l.Queued, &e.Queued), readPart(l.Approval, &e.Approval), readPart(l.Decision, &e.Decision),
-		readPart(l.Started, &e.Started),
-		readPart(l.Violation, &e.Violation), readPart(l.Gap, &e.Gap), readPart(l.Exit, &e.Exit))
+		readPart(l.Started, &e.Started), readPart(l.Violation, &e.Violation), readPart(l.Change, &e.Change),
+		readPart(l.Gap, &e.Gap), readPart(l.Exit, &e.Exit))
 	if err != nil {
 		return Event{}, fmt.Errorf("read events: %w", err)
 	}
@@ -48,6 +48,7 @@ type eventLine struct {
 	Decision  json.RawMessage `json:"decision"`
 	Started   json.RawMessage `json:"started"`
 	Violation json.RawMessage `json:"violation"`
+	Change    json.RawMessage `json:"change"`
 	Gap       json.RawMessage `json:"gap"`
 	Exit      json.RawMessage `json:"exit"`
 	Error     *Error          `json:"error"`

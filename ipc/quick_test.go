@@ -25,6 +25,7 @@ func TestReadEvent(t *testing.T) {
 		{Seq: 4, Time: at, Type: EventStarted, Started: &Started{Decision: DecisionAuto, Warm: true,
 			Enforcement: Enforcement{Level: "enforced", Protections: []Protection{{Name: "files"}}}}},
 		{Seq: 5, Time: at, Type: EventViolation, Violation: &Violation{Kind: "path"}},
+		{Seq: 5, Time: at, Type: EventChanges, Change: &ChangeSet{ID: "h-1", State: "held"}},
 		{Seq: 6, Time: at, Type: EventGap, Gap: &Gap{From: 1, To: 2, Bytes: 3}},
 		{Seq: 7, Time: at, Type: "news to us", Data: []byte("data")},
 		{Seq: 8, Time: at, Type: EventExit, Exit: &Exit{Code: 3, Denied: &Denial{Code: CodeDenied},

@@ -121,6 +121,7 @@ func (c *afterCheck) takeOut(r *Result) {
 	defer func() {
 		if changes := c.snapshot.end(); changes != nil {
 			changes.Direct, r.Changes = c.j.direct, changes
+			c.s.publishDirect(c.e, changes)
 		}
 	}()
 	found := c.before.After(c.run())

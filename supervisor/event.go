@@ -22,6 +22,8 @@ const (
 	EventStderr   EventKind = "stderr"  // Data
 	EventTerminal EventKind = "pty"     // Data
 	EventCut      EventKind = "cut"     // Cut
+	EventChanges  EventKind = "changes" // Change: a change set exists, or its state changed
+	EventLanded   EventKind = "landed"  // Change: it landed
 	EventEnded    EventKind = "ended"   // Result; the last one
 )
 
@@ -35,6 +37,7 @@ type Event struct {
 	Pending  *approval.Pending
 	Decision *approval.Decision
 	Started  *Started
+	Change   *approval.ChangeSet
 	Result   *Result
 }
 

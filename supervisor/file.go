@@ -282,6 +282,7 @@ func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, 
 	}
 	if r, gerr := s.Undo.Get(change.ID()); gerr == nil && r.State == store.Made {
 		out.Undo = change.ID()
+		s.publishUndone(j, r)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"sandboxd/approval"
 	"sandboxd/files"
 	"sandboxd/files/snapshot"
 	"sandboxd/files/worker"
@@ -226,7 +227,7 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 	}
 	out.Path, out.Changed = c.sess.Root, true
 	if c.req.Drop {
-		return errors.Join(s.outdate(note.Exec), r.l.Drop())
+		return s.dropHeld(r, note)
 	}
 	waiting, cancel := context.WithTimeout(ctx, turnWait)
 	defer cancel()
@@ -249,6 +250,8 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 			Hint: "land the other paths, or drop the change set"}
 	}
 	r.rec.ID, r.had = "r-"+strings.ToLower(ulid.Make().String()), r.l.At()
+	set, landed := r.l.Set(), r.l.Set().ChangesOf(chosen)
+	left := len(set.ChangesOf(func(i int) bool { return !r.had[i] })) - len(landed)
 	if err := r.note(note.Held); err != nil {
 		return err
 	}
@@ -256,7 +259,21 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 	if err := r.landingEnded(note.Held, err); err != nil {
 		out.Warnings = append(out.Warnings, "the end of the landing is not noted: "+err.Error())
 	}
+	if err == nil {
+		s.publish(note.Record, c.run, approval.ChangeSet{ID: j.undo.held, Digest: set.Digest(), State: approval.ChangeLanded,
+			Undo: out.Undo, Left: left}, changedPaths(c.sess.Root, landed))
+	}
 	return landingConflict(j.undo.id, err)
+}
+
+// dropHeld deletes a held change set.
+func (s *Supervisor) dropHeld(r *layeredRun, note layerNote) error {
+	set, c := s.heldSet(note, approval.ChangeDropped)
+	err := errors.Join(s.outdate(note.Exec), r.l.Drop())
+	if err == nil {
+		s.publish(note.Record, nil, set, c)
+	}
+	return err
 }
 
 // landPart lands the paths of a held change set, after one more look at the project.

@@ -14,6 +14,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"golang.org/x/sys/unix"
 
+	"sandboxd/approval"
 	"sandboxd/files/store"
 	"sandboxd/files/worker"
 	"sandboxd/internal/durable"
@@ -309,7 +310,7 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 			return err
 		}
 		result.tellLeftBehind(r.sess.Root, set)
-		c.Changes = changedPaths(r.sess.Root, set.Changes())
+		c.Changes, c.Digest = changedPaths(r.sess.Root, set.Changes()), set.Digest()
 		return r.keep(kept, w, dir, c)
 	})
 	if err != nil && r.reopen() == nil && r.l.Status() == layer.Landed {
@@ -317,6 +318,9 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 	}
 	if err == nil {
 		result.tellUndo(c)
+		if c.Len() > 0 {
+			r.publish(e, approval.ChangeLanded, c)
+		}
 		return
 	}
 	r.end()
@@ -324,7 +328,7 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 		err = r.ask(ctx, e, c, result, err)
 	}
 	if err != nil {
-		r.hold(c, result, err)
+		r.hold(e, c, result, err)
 	}
 }
 
@@ -343,79 +347,6 @@ func (r *layeredRun) take(ctx context.Context, w *worker.Client, dir *os.File) e
 		return err
 	}
 	return r.reopen()
-}
-
-// ask holds a change set while a person decides, and lands it after a yes.
-func (r *layeredRun) ask(ctx context.Context, e *Exec, c *Changes, result *Result, cause error) error {
-	r.asked = true
-	if err := r.note(cause.Error()); err != nil {
-		return err
-	}
-	set := r.l.Set()
-	out, err := r.s.landAsked(ctx, e)
-	var denied *FileDenied
-	switch {
-	case errors.As(err, &denied):
-		return fmt.Errorf("%s (%s)", denied.Result.Decision.Why, cause)
-	case ctx.Err() != nil:
-		return fmt.Errorf("its client ended before a person answered (%w)", cause)
-	case err != nil:
-		return err
-	}
-	c.Changes = changedPaths(r.sess.Root, set.Changes())
-	c.Undo, result.Warnings = out.Undo, append(result.Warnings, out.Warnings...)
-	return nil
-}
-
-// hold keeps a change set that did not land, and has the result say why.
-func (r *layeredRun) hold(c *Changes, result *Result, cause error) {
-	why := cause.Error()
-	var refused *layer.RefusedError
-	var conflict *layer.ConflictError
-	switch {
-	case errors.As(cause, &refused):
-		why = firstNotes(refused.Refused)
-	case errors.As(cause, &conflict):
-		why = firstNotes(conflict.Conflicts)
-	}
-	c.Held, c.Why = why, why
-	own, asked := result.Code, errors.Is(cause, errAskedToHold)
-	r.chosen = asked || errors.As(cause, new(*dependsError))
-	if !asked {
-		result.Code = 126
-	}
-	text := "what it wrote could not be read"
-	if set := r.l.Set(); set != nil {
-		c.Changes, c.Digest = changedPaths(r.sess.Root, set.Changes()), set.Digest()
-		text = "what it wrote did not land"
-	}
-	if err := r.noteHeld(why); err != nil {
-		result.Warnings = append(result.Warnings, "what the command wrote is not held: "+err.Error())
-		return
-	}
-	c.HeldID = heldID(r.rec.Exec)
-	text = fmt.Sprintf("the command ended with status %d, and %s: %s; it is held", own, text, why)
-	if asked {
-		text = "what the command wrote is held"
-	}
-	result.Warnings = append(result.Warnings, fmt.Sprintf(
-		"%s: sbx changes show %s, then sbx changes land or sbx changes drop", text, c.HeldID))
-}
-
-// noteHeld notes why a change set is held. A person may have landed a part of it, or settled it, while its question was
-// open.
-func (r *layeredRun) noteHeld(why string) error {
-	r.s.settling.Lock()
-	defer r.s.settling.Unlock()
-	now, _, err := r.s.held(r.sess, heldID(r.rec.Exec))
-	switch {
-	case err == nil:
-		now.chosen = now.chosen || r.chosen
-		return now.note(why)
-	case r.asked:
-		return errors.New("somebody landed or dropped it while its question was open")
-	}
-	return r.note(why)
 }
 
 // unrestorable notes what an undo can't give back to the landed parts' earlier objects.

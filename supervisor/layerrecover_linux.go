@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"sandboxd/approval"
 	"sandboxd/audit"
 	"sandboxd/files/worker"
 	"sandboxd/layer"
@@ -38,6 +39,10 @@ func (s *Supervisor) recoverLayers(ended bool) {
 		rec := audit.Record{Category: audit.File, Operation: "settle", ExecID: note.Exec, Subject: note.Project}
 		if rec.Undo, err = s.recoverLayer(dir, note); err != nil {
 			rec.Error = err.Error()
+		}
+		if _, note, err := s.heldNote(heldID(note.Exec)); err == nil {
+			set, c := s.heldSet(note, approval.ChangeHeld)
+			s.publish(note.Record, nil, set, c)
 		}
 		if s.record(rec) != nil {
 			return // nothing is done unrecorded

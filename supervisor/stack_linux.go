@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/approval"
 	"sandboxd/files"
 	"sandboxd/layer"
 )
@@ -115,6 +116,8 @@ func (s *Supervisor) outdate(exec string) error {
 		if err := r.note(note.Held); err != nil {
 			return err
 		}
+		set, c := s.heldSet(note, approval.ChangeStale)
+		s.publish(note.Record, nil, set, c)
 	}
 	return nil
 }

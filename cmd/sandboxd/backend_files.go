@@ -126,6 +126,12 @@ func wireHeld(h supervisor.HeldChange) ipc.HeldChange {
 	return w
 }
 
+func wireChangeSet(session string, c *approval.ChangeSet) *ipc.ChangeSet {
+	return &ipc.ChangeSet{ID: c.ID, Session: session, Exec: c.Exec, Project: c.Project, Digest: c.Digest,
+		State: string(c.State), Why: c.Why, UndoID: c.Undo, Created: c.Created, Modified: c.Modified, Deleted: c.Deleted,
+		Left: c.Left}
+}
+
 func wireParts(parts []supervisor.HeldFile) (list []ipc.HeldFile) {
 	left := maxHeldText
 	for _, f := range parts[:min(len(parts), maxHeldPaths)] {

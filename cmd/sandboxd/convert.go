@@ -201,6 +201,8 @@ func (b *backend) wireEvent(x *supervisor.Exec, e supervisor.Event) ipc.Event {
 		w.Started = &ipc.Started{Decision: d, Rule: e.Started.Decision.Rule, Why: e.Started.Decision.Why,
 			ProfileDigest: e.Started.Digest, Warm: e.Started.Warm,
 			Enforcement: wireEnforcement(e.Started.Report), Warnings: wireTexts(e.Started.Warnings)}
+	case supervisor.EventChanges, supervisor.EventLanded:
+		w.Change = wireChangeSet(x.Session.ID, e.Change)
 	case supervisor.EventCut:
 		w.Type = ipc.EventGap
 		w.Gap = &ipc.Gap{From: e.Seq, To: e.Seq, Bytes: e.Cut}
@@ -349,6 +351,8 @@ func (b *backend) wireNews(_ context.Context, c ipc.Caller, e approval.Event) ip
 	case approval.EventMode:
 		m := wireMode(e.Session, b.approvals.Mode(approval.SessionRef{Principal: e.Principal, ID: e.Session}))
 		n.Mode = &m
+	case approval.EventChanges, approval.EventLanded:
+		n.Change = wireChangeSet(e.Session, e.Change)
 	case approval.EventGap:
 		n.Gap = &ipc.Gap{From: e.Seq - e.Lost + 1, To: e.Seq}
 	}

@@ -100,6 +100,8 @@ function follow() {
 
 function news(n) {
   if (n.seq) state.seq = Math.max(state.seq, n.seq);
+  if ((n.gap || n.change) && state.view === "changes") show();
+  if (n.change) return;
   if (n.gap) return void reload().catch(fail);
   if (n.approval) put(n.approval, n.seq > 0);
   if (n.decision) drop(n.decision.id, n.decision);

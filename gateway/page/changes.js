@@ -169,8 +169,5 @@ export function changeViews({ link, main, say, fail, show, side, expect }) {
     return box;
   }
 
-  setInterval(() => { // no event says that something is held
-    if (location.hash === "#changes" && !document.hidden) changes().catch(() => {});
-  }, 3000);
   return { changes, landing };
 }

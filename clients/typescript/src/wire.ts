@@ -222,6 +222,29 @@ export interface Change {
   exec?: string;
 }
 
+/** ChangeSet is the change set of a command in an event of the type changes or landed. The counts are those of its paths; of a landing, of the paths that landed with it. */
+export interface ChangeSet {
+  /** of GET /v1/changes/{id} while it is held; of what is direct or undone, that of its undo */
+  id?: string;
+  session?: string;
+  /** the command's id */
+  exec?: string;
+  project?: string;
+  /** of a layered run's */
+  digest?: string;
+  /** State is asked (a question about its landing is open), held, stale (it never lands: one that its command saw was dropped), dropped, landed, direct (a direct run made it in the project) or undone (whole or in part). */
+  state?: string;
+  /** it did not land */
+  why?: string;
+  /** takes it back */
+  undo_id?: string;
+  created?: number;
+  modified?: number;
+  deleted?: number;
+  /** of a landing: paths that stay held */
+  left?: number;
+}
+
 /** CheckRequest is the body of POST /v1/check: decide, for a call that the agent runs itself; or, with DryRun, only return the decision. */
 export interface CheckRequest {
   /** empty: only with DryRun */
@@ -374,6 +397,7 @@ export interface Event {
   decision?: Decided;
   started?: Started;
   violation?: Violation;
+  change?: ChangeSet;
   gap?: Gap;
   exit?: Exit;
 }
@@ -863,6 +887,7 @@ export interface News {
   grant?: Grant;
   session?: SessionInfo;
   mode?: Mode;
+  change?: ChangeSet;
   gap?: Gap;
 }
 

@@ -194,6 +194,23 @@ class Change(TypedDict, total=False):
     exec: str  # of a run: the command's id
 
 
+class ChangeSet(TypedDict, total=False):
+    """ChangeSet is the change set of a command in an event of the type changes or landed. The counts are those of its paths; of a landing, of the paths that landed with it."""
+
+    id: str  # of GET /v1/changes/{id} while it is held; of what is direct or undone, that of its undo
+    session: str
+    exec: str  # the command's id
+    project: str
+    digest: str  # of a layered run's
+    state: str  # State is asked (a question about its landing is open), held, stale (it never lands: one that its command saw was dropped), dropped, landed, direct (a direct run made it in the project) or undone (whole or in part).
+    why: str  # it did not land
+    undo_id: str  # takes it back
+    created: int
+    modified: int
+    deleted: int
+    left: int  # of a landing: paths that stay held
+
+
 class CheckRequest(TypedDict, total=False):
     """CheckRequest is the body of POST /v1/check: decide, for a call that the agent runs itself; or, with DryRun, only return the decision."""
 
@@ -329,6 +346,7 @@ class Event(TypedDict, total=False):
     decision: Decided
     started: Started
     violation: Violation
+    change: ChangeSet
     gap: Gap
     exit: Exit
 
@@ -721,6 +739,7 @@ class News(TypedDict, total=False):
     grant: Grant
     session: SessionInfo
     mode: Mode
+    change: ChangeSet
     gap: Gap
 
 
