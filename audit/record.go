@@ -77,7 +77,7 @@ type Record struct {
 	Undo       string   `json:"undo,omitempty"`        // id that brings the old state back
 	Error      string   `json:"error,omitempty"`
 
-	// Changes is what a direct run changed in the project; nil: it was judged to read only.
+	// Changes is what a run changed in the project, or what landed; nil: it was judged to read only.
 	Changes *Changes `json:"changes,omitempty"`
 	// Network lists the targets that a command reached, or tried to.
 	Network []Reached `json:"network,omitempty"`
@@ -96,9 +96,10 @@ func (r Record) text() string {
 	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")
 }
 
-// Changes counts the paths that a run changed.
+// Changes counts the paths that a run changed, or those that landed of a held change set.
 type Changes struct {
-	Kind     string `json:"kind"` // layered or direct
+	Kind     string `json:"kind"`             // layered or direct
+	Digest   string `json:"digest,omitempty"` // of the whole change set of a layered run
 	Covered  bool   `json:"covered"`
 	Held     string `json:"held,omitempty"` // why a layered run's change set did not land
 	Created  int    `json:"created,omitempty"`

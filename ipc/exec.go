@@ -128,7 +128,9 @@ type Gap struct {
 
 // Exit is how it ended.
 type Exit struct {
-	Code      int      `json:"code"`             // the command's own; -1: it did not run or was killed by a signal
+	// Code is the command's own status; -1: it did not run or was killed by a signal; 126 where Changes.Landed is false
+	// though its change set was to land.
+	Code      int      `json:"code"`
 	Signal    string   `json:"signal,omitempty"` // "SIGKILL", …
 	SignalNum int      `json:"signal_num,omitempty"`
 	TimedOut  bool     `json:"timed_out,omitempty"`
@@ -156,11 +158,15 @@ type Exit struct {
 // RunChanges is what a run changed in the project: the change set of its layer, or what differs from the snapshot from
 // before it.
 type RunChanges struct {
-	Kind     string   `json:"kind"`               // none (a reader, for which the project is read-only), layered or direct
-	Direct   string   `json:"direct,omitempty"`   // why the run had no layer
+	Kind   string `json:"kind"`             // none (a reader, for which the project is read-only), layered or direct
+	Direct string `json:"direct,omitempty"` // why the run had no layer
+	// Landed is set of a layered run; false: what it wrote is not in the project. Exit is the command's own status then,
+	// in place of the 126 in Exit.Code; absent where the run was to be held.
+	Landed   *bool    `json:"landed,omitempty"`
+	Exit     *int     `json:"exit,omitempty"`
 	Held     string   `json:"held,omitempty"`     // why nothing of the change set landed; see ExecRequest.Hold
 	HeldID   string   `json:"held_id,omitempty"`  // the id that lands or drops a held change set
-	Digest   string   `json:"digest,omitempty"`   // of a held change set
+	Digest   string   `json:"digest,omitempty"`   // of a layered run's change set
 	Covered  bool     `json:"covered"`            // the run can be undone as a whole
 	Why      string   `json:"why,omitempty"`      // it is not covered
 	LeftOut  []string `json:"left_out,omitempty"` // of the snapshot, and why

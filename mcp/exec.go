@@ -44,7 +44,9 @@ type ran struct {
 	Handle   string `json:"handle,omitempty" jsonschema:"read on with it; only while the command runs"`
 	Running  bool   `json:"running"`
 	Waiting  bool   `json:"waiting,omitempty" jsonschema:"a person is asked"`
-	ExitCode int    `json:"exit_code" jsonschema:"128+n where signal n ended it; 124 where it took too long"`
+	ExitCode int    `json:"exit_code" jsonschema:"128+n where signal n ended it; 124 where it took too long; 126 where what it wrote did not land"`
+	Landed   *bool  `json:"landed,omitempty" jsonschema:"false: what it wrote is held, not in the project; see changes"`
+	HeldID   string `json:"held_id,omitempty" jsonschema:"of what is held, for changes"`
 	Stdout   string `json:"stdout" jsonschema:"what came since the last answer"`
 	Stderr   string `json:"stderr"`
 	Cut      int64  `json:"cut_bytes,omitempty" jsonschema:"output that is not there, because it was too much"`
@@ -313,6 +315,9 @@ func end(r *ran, exit *ipc.Exit) *mcp.CallToolResult {
 		r.ExitCode = 124
 	case exit.SignalNum > 0:
 		r.ExitCode = 128 + exit.SignalNum
+	}
+	if c := exit.Changes; c != nil {
+		r.Landed, r.HeldID = c.Landed, c.HeldID
 	}
 	r.Notes = strings.Join(exit.Notes(), "\n")
 	text := fmt.Sprintf("exit status %d", r.ExitCode)

@@ -54,6 +54,8 @@ type FileResult struct {
 	Digest   string // of the profile
 	Report   sandbox.Report
 	Warnings []string
+
+	landed *Changes // of a held change set
 }
 
 // FileDenied is a file operation that was not permitted.
@@ -228,6 +230,8 @@ func (s *Supervisor) carryOut(ctx context.Context, c *fileCall, j *fileJudgement
 	end.Operation, end.Undo, end.DurationMS = "end", out.Undo, time.Since(start).Milliseconds()
 	if err != nil {
 		end.Error = err.Error()
+	} else if out.landed != nil {
+		end.Changes = out.landed.record()
 	}
 	if rerr := s.recordEnd(end); rerr != nil {
 		out.Warnings = append(out.Warnings, "the end of this operation is not on record yet: "+rerr.Error())

@@ -250,18 +250,20 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 			Hint: "land the other paths, or drop the change set"}
 	}
 	r.rec.ID, r.had = "r-"+strings.ToLower(ulid.Make().String()), r.l.At()
-	set, landed := r.l.Set(), r.l.Set().ChangesOf(chosen)
-	left := len(set.ChangesOf(func(i int) bool { return !r.had[i] })) - len(landed)
+	changes := &Changes{Kind: RunLayered, Digest: r.l.Set().Digest(), Landed: true}
+	changes.Changes = changedPaths(c.sess.Root, r.l.Set().ChangesOf(chosen))
+	left := len(r.l.Set().ChangesOf(func(i int) bool { return !r.had[i] })) - changes.Len()
 	if err := r.note(note.Held); err != nil {
 		return err
 	}
-	err = r.landPart(context.WithoutCancel(ctx), c, j, names, chosen, out)
+	err = r.landPart(context.WithoutCancel(ctx), c, j, names, chosen, changes, out)
 	if err := r.landingEnded(note.Held, err); err != nil {
 		out.Warnings = append(out.Warnings, "the end of the landing is not noted: "+err.Error())
 	}
 	if err == nil {
-		s.publish(note.Record, c.run, approval.ChangeSet{ID: j.undo.held, Digest: set.Digest(), State: approval.ChangeLanded,
-			Undo: out.Undo, Left: left}, changedPaths(c.sess.Root, landed))
+		out.landed = changes
+		s.publish(note.Record, c.run, approval.ChangeSet{ID: j.undo.held, Digest: changes.Digest, Undo: changes.Undo,
+			State: approval.ChangeLanded, Left: left}, changes.Changes)
 	}
 	return landingConflict(j.undo.id, err)
 }
@@ -278,12 +280,11 @@ func (s *Supervisor) dropHeld(r *layeredRun, note layerNote) error {
 
 // landPart lands the paths of a held change set, after one more look at the project.
 func (r *layeredRun) landPart(ctx context.Context, c *fileCall, j *fileJudgement, names []layer.Name,
-	chosen func(int) bool, out *FileResult) error {
+	chosen func(int) bool, changes *Changes, out *FileResult) error {
 	p, err := r.s.names(c, j)
 	if err != nil {
 		return err
 	}
-	changes := &Changes{}
 	err = r.worker(ctx, func(w *worker.Client, dir *os.File) error {
 		err := r.s.seen.Alone(func() error {
 			asks := r.judge(p, chosen, slices.Concat(r.granted, j.widened), &out.Warnings)

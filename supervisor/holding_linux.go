@@ -28,7 +28,7 @@ func (r *layeredRun) ask(ctx context.Context, e *Exec, c *Changes, result *Resul
 	case err != nil:
 		return err
 	}
-	c.Held = ""
+	c.Held, c.Landed = "", true
 	c.Undo, result.Warnings = out.Undo, append(result.Warnings, out.Warnings...)
 	return nil
 }
@@ -48,7 +48,7 @@ func (r *layeredRun) hold(e *Exec, c *Changes, result *Result, cause error) {
 	own, asked := result.Code, errors.Is(cause, errAskedToHold)
 	r.chosen = asked || errors.As(cause, new(*dependsError))
 	if !asked {
-		result.Code = 126
+		c.Own, result.Code = &own, 126
 	}
 	text := "what it wrote could not be read"
 	if set := r.l.Set(); set != nil {

@@ -271,6 +271,7 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 	result.Warnings = append(result.Warnings, r.s.turns.staleView(r.view)...)
 	defer r.end()
 	if r.l.Untouched(r.root, r.held...) {
+		c.Landed = true
 		e.later(r.drop)
 		return
 	}
@@ -316,7 +317,7 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 	if err != nil && r.reopen() == nil && r.l.Status() == layer.Landed {
 		err = r.unland(kept, c, err)
 	}
-	if err == nil {
+	if c.Landed = err == nil; c.Landed {
 		result.tellUndo(c)
 		if c.Len() > 0 {
 			r.publish(e, approval.ChangeLanded, c)

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -37,7 +38,11 @@ func (s *Supervisor) recoverLayers(ended bool) {
 			continue
 		}
 		rec := audit.Record{Category: audit.File, Operation: "settle", ExecID: note.Exec, Subject: note.Project}
-		if rec.Undo, err = s.recoverLayer(dir, note); err != nil {
+		c, err := s.recoverLayer(dir, note)
+		if rec.Undo = c.Undo; c.Landed {
+			rec.Changes = c.record()
+		}
+		if err != nil {
 			rec.Error = err.Error()
 		}
 		if _, note, err := s.heldNote(heldID(note.Exec)); err == nil {
@@ -53,39 +58,45 @@ func (s *Supervisor) recoverLayers(ended bool) {
 // errHeld is returned for a change set that is held because of a death.
 var errHeld = errors.New("the daemon ended before it landed; the change set is held")
 
-func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err error) {
+// recoverLayer returns the changes of a landing that it finished, or that had ended unnoted.
+func (s *Supervisor) recoverLayer(dir string, note layerNote) (c *Changes, err error) {
+	c = &Changes{Kind: RunLayered}
 	sess, err := s.sessionOf(note.Record)
 	if err != nil {
-		return "", err
+		return c, err
 	}
 	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, granted: note.Granted, above: note.Above,
 		stale: note.Stale, chosen: note.Chosen, had: note.Had}
 	if r.root, err = openRoot(sess.Root); err != nil {
-		return "", err
+		return c, err
 	}
 	defer r.root.Close()
 	if err := r.reopen(); err != nil {
-		return "", err
+		return c, err
 	}
 	if r.l.Status() == layer.Mounted {
 		note.Held = "" // why it could not be read before
 		if r.held, err = s.layersOf(r.above); err != nil {
-			return "", err
+			return c, err
 		}
 	}
-	if _, err := s.Undo.Get(note.ID); err == nil || r.l.Status() == layer.Mounted && r.l.Untouched(r.root, r.held...) {
+	_, err = s.Undo.Get(note.ID)
+	if err == nil {
+		c.Undo = note.ID
+		r.tellLanded(c)
+	}
+	if err == nil || r.l.Status() == layer.Mounted && r.l.Untouched(r.root, r.held...) {
 		if note.Had != nil && r.l.Status() != layer.Landed {
-			return note.ID, r.note(note.Held)
+			return c, r.note(note.Held)
 		}
-		return note.ID, r.l.Drop()
+		return c, r.l.Drop()
 	}
-	c := &Changes{}
 	err = r.worker(s.ctx, func(w *worker.Client, dir *os.File) error {
 		landed := r.l.Status() != layer.Mounted && r.l.Status() != layer.Moving && !slices.Equal(r.l.At(), r.hadAll())
 		switch {
 		case r.l.Status() == layer.Mounted:
 			err = r.take(s.ctx, w, dir)
-		case landed && r.keep(s.ctx, w, dir, c) == nil:
+		case landed && r.keepRecovered(s.ctx, w, dir, c) == nil:
 			return r.landingEnded(note.Held, nil)
 		case note.Stays:
 			return errors.New("it landed, and its undo could not be kept")
@@ -111,7 +122,25 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 	if errors.Is(err, errHeld) || unread {
 		err = errors.Join(err, r.note(cmp.Or(note.Held, err.Error())))
 	}
-	return c.Undo, err
+	return c, err
+}
+
+// keepRecovered keeps the undo of a landing whose end nobody noted.
+func (r *layeredRun) keepRecovered(ctx context.Context, w *worker.Client, dir *os.File, c *Changes) error {
+	r.tellLanded(c)
+	err := r.keep(ctx, w, dir, c)
+	c.Landed = err == nil
+	return err
+}
+
+// tellLanded puts what has landed since had into c.
+func (r *layeredRun) tellLanded(c *Changes) {
+	set, at, had := r.l.Set(), r.l.At(), r.hadAll()
+	if set == nil {
+		return
+	}
+	c.Landed, c.Digest, c.Covered = true, set.Digest(), true
+	c.Changes = changedPaths(r.sess.Root, set.ChangesOf(func(i int) bool { return at[i] && !had[i] }))
 }
 
 // hadAll is which parts had landed before the landing that did not end.

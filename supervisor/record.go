@@ -170,14 +170,19 @@ func (s *Supervisor) end(e *Exec, j *judgement, res Result) error {
 	}
 	if c := res.Changes; c != nil {
 		r.Undo = c.Undo
-		r.Changes = &audit.Changes{Kind: string(c.Kind), Covered: c.Covered, Held: c.Held,
-			Created: len(c.Created), Modified: len(c.Modified), Deleted: len(c.Deleted)}
+		r.Changes = c.record()
 	}
 	if res.Outcome != Ran {
 		r.Error = res.Message
 	}
 	s.Approval.End(s.ctx, s.call(e, j), res.Decision, resultError(res))
 	return s.recordEnd(r)
+}
+
+// record is the changes in a record.
+func (c *Changes) record() *audit.Changes {
+	return &audit.Changes{Kind: string(c.Kind), Digest: c.Digest, Covered: c.Covered, Held: c.Held,
+		Created: len(c.Created), Modified: len(c.Modified), Deleted: len(c.Deleted)}
 }
 
 func resultError(r Result) error {

@@ -36,8 +36,12 @@ type Changes struct {
 	snapshot.Changes
 	// Undo is the id that takes them back; empty where nothing was changed.
 	Undo string
-	// Held is why the change set of a layered run did not land; "" where it landed. Digest identifies it then.
+	// Held is why the change set of a layered run did not land; "" where it landed. Digest identifies it.
 	Held, Digest string
+	// Landed: nothing of the change set of a layered run stays out of the project.
+	Landed bool
+	// Own is the command's own exit status where that of the run is 126, as its change set did not land; nil elsewhere.
+	Own *int
 	// HeldID names it for landing and dropping; see [Supervisor.File].
 	HeldID string
 }

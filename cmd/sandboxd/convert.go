@@ -265,8 +265,12 @@ func wireRunChanges(c *supervisor.Changes) *ipc.RunChanges {
 		return nil
 	}
 	paths := slices.Concat(c.Created, c.Modified, c.Deleted)
+	var landed *bool
+	if c.Kind == supervisor.RunLayered {
+		landed = &c.Landed
+	}
 	return &ipc.RunChanges{
-		Kind: string(c.Kind), Direct: c.Direct, Held: c.Held, HeldID: c.HeldID, Digest: c.Digest,
+		Kind: string(c.Kind), Direct: c.Direct, Landed: landed, Exit: c.Own, Held: c.Held, HeldID: c.HeldID, Digest: c.Digest,
 		Covered: c.Covered, Why: c.Why, LeftOut: c.LeftOut, Skipped: c.Skipped, Undo: c.Undo,
 		Created: len(c.Created), Modified: len(c.Modified), Deleted: len(c.Deleted),
 		Paths: paths[:min(len(paths), maxRunPaths)],

@@ -28,7 +28,8 @@ type report struct {
 type result struct {
 	ID      string `json:"id,omitempty"`
 	Session string `json:"session,omitempty"`
-	// Status is sbx's exit status. Ran says whose it is: true, the command's own.
+	// Status is sbx's exit status. Ran says whose it is: true, the command's own, or 126 where changes.landed is false
+	// though its change set was to land.
 	Status  int    `json:"status"`
 	Ran     bool   `json:"ran"`
 	Outcome string `json:"outcome"` // exited, signalled, timed_out, cancelled, denied, not_found, failed
@@ -273,6 +274,9 @@ func (r *runner) result(end *ipc.Exit, status int, outcome string) result {
 		Enforcement: &end.Enforcement, Warnings: slices.Concat(r.notes, end.Warnings), Answer: r.report.Answer}
 	if outcome == "exited" {
 		res.ExitCode = &end.Code
+		if c := end.Changes; c != nil && c.Exit != nil {
+			res.ExitCode = c.Exit
+		}
 	}
 	if s := r.report.Started; s != nil {
 		res.Decision, res.Why, res.Rule, res.Warm = s.Decision, s.Why, s.Rule, s.Warm

@@ -470,7 +470,7 @@ export interface ExecStarted {
 
 /** Exit is how it ended. */
 export interface Exit {
-  /** the command's own; -1: it did not run or was killed by a signal */
+  /** Code is the command's own status; -1: it did not run or was killed by a signal; 126 where Changes.Landed is false though its change set was to land. */
   code?: number;
   /** "SIGKILL", … */
   signal?: string;
@@ -1041,11 +1041,14 @@ export interface RunChanges {
   kind?: string;
   /** why the run had no layer */
   direct?: string;
+  /** Landed is set of a layered run; false: what it wrote is not in the project. Exit is the command's own status then, in place of the 126 in Exit.Code; absent where the run was to be held. */
+  landed?: boolean;
+  exit?: number;
   /** why nothing of the change set landed; see ExecRequest.Hold */
   held?: string;
   /** the id that lands or drops a held change set */
   held_id?: string;
-  /** of a held change set */
+  /** of a layered run's change set */
   digest?: string;
   /** the run can be undone as a whole */
   covered?: boolean;

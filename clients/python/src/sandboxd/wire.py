@@ -401,7 +401,7 @@ class ExecStarted(TypedDict, total=False):
 class Exit(TypedDict, total=False):
     """Exit is how it ended."""
 
-    code: int  # the command's own; -1: it did not run or was killed by a signal
+    code: int  # Code is the command's own status; -1: it did not run or was killed by a signal; 126 where Changes.Landed is false though its change set was to land.
     signal: str  # "SIGKILL", …
     signal_num: int
     timed_out: bool
@@ -880,9 +880,11 @@ class RunChanges(TypedDict, total=False):
 
     kind: str  # none (a reader, for which the project is read-only), layered or direct
     direct: str  # why the run had no layer
+    landed: bool  # Landed is set of a layered run; false: what it wrote is not in the project. Exit is the command's own status then, in place of the 126 in Exit.Code; absent where the run was to be held.
+    exit: int
     held: str  # why nothing of the change set landed; see ExecRequest.Hold
     held_id: str  # the id that lands or drops a held change set
-    digest: str  # of a held change set
+    digest: str  # of a layered run's change set
     covered: bool  # the run can be undone as a whole
     why: str  # it is not covered
     left_out: List[str]  # of the snapshot, and why
