@@ -13,7 +13,7 @@
 //	protected names     protected, planted, watched, cutoff, sametime, relinked
 //	git                 gitcontinue, gitkilled, gitleft, gitlinked, gitobjects, gitplan, gitread, gitsearch, gitsubmodule
 //	network             network
-//	file tool, undo     files, filepaths, filerooms, filedeath, undorun, layers
+//	file tool, undo     files, filepaths, filerooms, filedeath, undorun, undogit, layers
 //	deaths and disks    death, litter, power, state, statefull, load, soak
 //	log                 log, verify
 //	agents              hook, mcp, acp, vendor

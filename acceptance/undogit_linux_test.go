@@ -45,6 +45,15 @@ func TestUndoRefusesGitsLocks(t *testing.T) {
 		if now := a.everything(); withoutObjects(now) != withoutObjects(before) {
 			t.Errorf("after the undo:\n%s", diff(before, now))
 		}
+		a.landing(yes, "run", "--json", "-c", commits)
+		git := a.sh("touch .git/index.lock; find .git -type f -exec sha256sum {} + | sort")
+		r := a.undone("--last", "--rest")
+		if r.code != 0 || !strings.Contains(r.err, "index.lock") || a.sh("cat src/one.txt") != "one\nuncommitted\n" {
+			t.Errorf("undo of the rest beside a lock: %v", r)
+		}
+		if now := a.sh("find .git -type f -exec sha256sum {} + | sort"); now != git {
+			t.Errorf("undo of the rest beside a lock changed the git directory:\n%s", diff(git, now))
+		}
 	})
 }
 

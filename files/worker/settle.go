@@ -5,9 +5,9 @@ import (
 	"sandboxd/files/tree"
 )
 
-// settle finds the state of an interrupted change, and returns how many of its steps were made.
-// Lock files are removed, and temporary files removed or put back, and a rename that had exchanged two names is finished.
-// Steps that were not begun stay undone.
+// settle finds the state of an interrupted change, and returns how many of its steps were made. Lock
+// files are removed, temporary files are removed or put back, and a rename that had exchanged two names
+// is finished. Steps that were not begun stay undone.
 func (s *server) settle(steps []files.Step) int {
 	s.unlockSteps(steps)
 	for _, step := range steps {
