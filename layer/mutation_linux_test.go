@@ -28,17 +28,20 @@ type mutation struct {
 //	 6  root and layer are under one mount
 //	 7  a parent that moved meanwhile has the landing taken back
 //	 8  recovery overwrites no later edit, and finds on the disk what the journal says
+//	 9  what a command on a layer leaves running ends before its one landing
 //	10  what was opened and not written is no change; a full disk is named, and nothing of the set lands
 //	11  the layer is closed, the root's looks stay, set-user-ID bits and marks of overlays do not land, times come last
 //	12  the index of git that landed knows the files as they landed
 //	13  a file with several hard links lands under the written name alone, and this is reported
 //	14  a layer above held ones lands after them, and never once one was dropped; what landed is the root's
-//	17  FIFOs and sockets are named and do not land
+//	15  a result names what another run landed beside the run
+//	16  git and package managers wait for the run before, whose locks a layer does not share
+//	17  FIFOs and sockets are named and do not land, and are masked for readers
 //	18  owners that a sandbox can't name need a direct run
 //	19  mounts below the root need a direct run
 //	20  a root on an overlay needs a direct run
 //	21  a command with more than the session's base grants has a place of its own
-//	22  what is mapped or open for writing is read again for each snapshot
+//	22  what is mapped or open for writing, or changed within 20 ms of a snapshot, is read again for the next one
 var mutations = []mutation{
 	{1, "layer", "TestDescriptorOfADeadRun", "layer/copy_linux.go",
 		"src, err := openLoose(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0o400)",
@@ -84,6 +87,8 @@ var mutations = []mutation{
 		"if err := syncfs(int(slots.Fd())); err != nil {", "if err := error(nil); err != nil {"},
 	{8, "acceptance", "TestLayerDeaths", "supervisor/landing_linux.go",
 		"r.takeBack(ctx, had))", "func([]bool) error { return nil }(had))"},
+	{9, "acceptance", "TestLayersLandOnce", "sandbox/start_linux.go",
+		"!p.order.Terminal && len(p.overlays) == 0", "!p.order.Terminal"},
 	{10, "layer", "TestNoChange", "layer/take_linux.go", "err != nil || same {", "err != nil && same {"},
 	{10, "layer", "TestFullDisk", "layer/copy_linux.go",
 		"if err := pwriteFull(c.dst, part, at); err != nil {",
@@ -112,6 +117,14 @@ var mutations = []mutation{
 		"n := s.seeing[note.Exec]; n > 0", "n := 0; n > 0"},
 	{14, "acceptance", "TestLayersHeldAreSeen", "supervisor/stack_linux.go",
 		"for _, exec := range note.Above {\n\t\tif _", "for _, exec := range note.Above[:0] {\n\t\tif _"},
+	{15, "acceptance", "TestLayersNameStaleViews", "supervisor/turns.go", "if v != by {", "if v == nil {"},
+	{16, "acceptance", "TestLayersGitWaits", "supervisor/turns.go",
+		"words, known := lockers[c.Name()]", `words, known := lockers["?"]`},
+	{17, "acceptance", "TestReadersCannotWrite", "bwrap/scan.go",
+		"kind == hosttree.Pipe && v.want() == readOnly:", "kind == hosttree.Pipe && v.want() == hidden:"},
+	{17, "acceptance", "TestReadersCannotWrite", "bwrap/scan.go",
+		"kind == hosttree.Socket && v.want() == readOnly && !s.connect(path),",
+		"kind == hosttree.Socket && v.want() == hidden && !s.connect(path),"},
 	{17, "layer", "TestFIFO", "layer/copy_linux.go", "c.set.Skipped = append(", "_ = append("},
 	{18, "layer", "TestReasonOfOwners", "layer/plan_linux.go",
 		"case !mapped(s.UID, s.GID):", `case s.Kind == "?":`},
@@ -119,6 +132,8 @@ var mutations = []mutation{
 	{20, "layer", "TestReason", "layer/plan_linux.go", `"an overlay, as in a container"`, `""`},
 	{21, "acceptance", "TestSessionPlace", "supervisor/place.go",
 		"if !s.isWithin(j.plan.Profile, base) {", "if s == nil {"},
+	{22, "files/worker", "TestYoungFileIsReadAgain", "files/worker/scan.go",
+		"< max(racy, coarse(st.ChangeTime))", "< coarse(st.ChangeTime)"},
 	{22, "files/worker", "TestMappedFileIsReadAgain", "files/worker/scan.go",
 		`"", e.Racy || !tree.Quiet(f)`, `"", e.Racy`},
 }
