@@ -115,8 +115,8 @@ layers: prerequisites
 layers-mutations: prerequisites
 	LAYER_MUTATIONS=$${LAYER_MUTATIONS:-all} $(GO) test ./layer/ -run '^TestMutations$$' -count=1 -v -timeout 2h
 
-# A daemon, launch server or worker that dies at 1000 random moments of layered runs, and 1000 runs beside a program that
-# writes to the same files.
+# A daemon, launch server or worker that dies at 1000 random moments of layered runs, and 1000 runs beside a program, a
+# person's git or another session that writes to the same files.
 LAYER_DEATHS ?= 167
 layers-deaths: build
 	ACCEPTANCE_LAYER_DEATHS=$(LAYER_DEATHS) $(GO) test ./acceptance -count=1 -timeout 6h -v -run '^TestLayerDeaths$$'

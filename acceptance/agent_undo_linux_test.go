@@ -5,15 +5,17 @@ import (
 	"testing"
 )
 
-// agentAtWork stands in for an agent: it edits files itself, and runs commands through sbx.
+// agentAtWork is the script of an agent: it edits files itself, and runs commands through sbx.
 const agentAtWork = `set -e
 sbx=node_modules/.bin/sbx
 echo edited >> src/one.txt; rm src/new.txt; mv src/deep lib; rmdir empty; chmod 700 src
-echo changed >> src/debug.log; ln -sf elsewhere src/link; mkdir -p made/by; echo me > made/by/agent; echo log > made/x.log
+echo changed >> src/debug.log; ln -sf elsewhere src/link; mkdir -p made/by
+echo me > made/by/agent; echo log > made/x.log
 $sbx run -c 'sed -i s/two/zwei/ lib/two.txt && echo inner > inner.txt && cat lib/two.txt'
 $sbx run -c 'git add -A && git commit -qm agent && git branch side && git tag v1'
 echo more > inner.txt
-$sbx run -c 'rm -r src; git stash -q; git checkout -q -b topic HEAD~1; echo topic > topic; git add topic; git commit -qm topic'
+$sbx run -c 'rm -r src; git stash -q; git checkout -q -b topic HEAD~1
+echo topic > topic; git add topic; git commit -qm topic'
 git branch -q -D side
 git update-ref refs/notes/agent HEAD
 echo loose > loose
@@ -28,7 +30,8 @@ func TestUndoOfAnAgent(t *testing.T) {
 		a.repository()
 		a.sh("mkdir node_modules/.bin; cp " + filepath.Join(bin, "sbx") + " " + filepath.Join(bin, "sbx-verbs") +
 			" node_modules/.bin; git branch kept")
-		const refs = "export GIT_OPTIONAL_LOCKS=0; git for-each-ref; git symbolic-ref HEAD; git stash list; git status --porcelain"
+		const refs = "export GIT_OPTIONAL_LOCKS=0; " +
+			"git for-each-ref; git symbolic-ref HEAD; git stash list; git status --porcelain"
 		before, beforeRefs := a.everything(), a.sh(refs)
 		r := a.sbx("run", "--agent", "--", "sh", "-c", agentAtWork)
 		if r.code != 0 || r.out != "zwei\n" {

@@ -67,8 +67,8 @@ func TestEscapeCatalogue(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) { newEscapeHarness(t, a, "").catalogue(t, escapeCases(t)) })
 }
 
-// R-OS-12, R-LY-01: the catalogue with the native back end where commands write to the project itself. An ordinary user plays
-// the first case of each class; with $ACCEPTANCE_ESCAPE_DIRECT each user plays all.
+// R-OS-12, R-LY-01: the catalogue with the native back end where commands write to the project itself. An ordinary
+// user plays the first case of each class; with $ACCEPTANCE_ESCAPE_DIRECT each user plays all.
 func TestEscapeCatalogueDirect(t *testing.T) {
 	cases := escapeCases(t)
 	play := func(t *testing.T, a *actor) {

@@ -47,7 +47,7 @@ func (p *coder) command(stdin io.Reader, line string) (out ran) {
 }
 
 // edit appends a line to the agent's own file and to the one that all share. What is held for a conflict is tried to
-// land, and then edited anew: the first such change set stays, later ones are dropped.
+// land, and then done again: the first such change set stays, later ones are dropped.
 func (p *coder) edit(stdin io.Reader, first string) {
 	for range 20 {
 		p.attempts++
@@ -93,7 +93,8 @@ func TestLayersOfParallelAgents(t *testing.T) {
 		a.layered()
 		a.repository()
 		a.sh("mkdir own0 own1 own2 own3 own4 own5 own6 own7; echo start > shared; " +
-			"printf 'grep -qF \"$2\" own$1/log && echo passed \"$2\" > own$1/report\\n' > test.sh; git add -A; git commit -qm all")
+			"printf 'grep -qF \"$2\" own$1/log && echo passed \"$2\" > own$1/report\\n' > test.sh; " +
+			"git add -A; git commit -qm all")
 		list := a.coders(8)
 		release, long := io.Pipe()
 		edited, all := make(chan struct{}, rounds*len(list)), sync.WaitGroup{}
@@ -114,7 +115,7 @@ func TestLayersOfParallelAgents(t *testing.T) {
 			all.Go(func() { work(p, nil, "") })
 		}
 		<-edited
-		io.WriteString(long, "go on\n")
+		io.WriteString(long, "continue\n")
 		long.Close()
 		all.Wait()
 		a.agreed(list)

@@ -65,7 +65,8 @@ func (a *actor) programWriter(round int) (end func() map[string][]string) {
 // gitWriter is a person's git. Its commits are wanted in the repository, with their files, and no staged deletion.
 func (a *actor) gitWriter(round int) (end func() map[string][]string) {
 	a.sh(`git init -q -b main . && git config user.email a@example.com && git config user.name A && git add -A &&
-git commit -qm first && git checkout -q -b alt && echo alt > f0 && echo alt > f4 && git commit -qam alt && git checkout -q main`)
+git commit -qm first && git checkout -q -b alt && echo alt > f0 && echo alt > f4 &&
+git commit -qam alt && git checkout -q main`)
 	finish := a.script(gitWriter, round)
 	return func() map[string][]string {
 		log := ""
@@ -75,7 +76,8 @@ git commit -qm first && git checkout -q -b alt && echo alt > f0 && echo alt > f4
 				a.t.Errorf("the commit of %s is lost: %s", name, log)
 			}
 		}
-		if out := a.sh("git fsck --full --no-dangling --no-progress 2>&1; git diff --cached --name-only --diff-filter=D"); out != "" {
+		out := a.sh("git fsck --full --no-dangling --no-progress 2>&1; git diff --cached --name-only --diff-filter=D")
+		if out != "" {
 			a.t.Errorf("git: %s", out)
 		}
 		return nil
@@ -84,7 +86,8 @@ git commit -qm first && git checkout -q -b alt && echo alt > f0 && echo alt > f4
 
 // heldWriter holds a change set in its session, and lands it beside the run. What does not land stays held.
 func (p *coder) heldWriter(a *actor, round int) (end func() map[string][]string) {
-	version, names := fmt.Sprintf("session-%d.", round), [][]string{{"f0", "f1", "mine"}, {"f4", "f5", "mine"}}[round/3%2]
+	version := fmt.Sprintf("session-%d.", round)
+	names := [][]string{{"f0", "f1", "mine"}, {"f4", "f5", "mine"}}[round/3%2]
 	r := p.do(nil, filepath.Join(bin, "sbx"), "run", "--hold", "--session", p.session, "--json", "-c",
 		"echo "+version+" | tee -a "+strings.Join(names, " "))
 	id := heldID(r.out)

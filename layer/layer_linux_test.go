@@ -77,8 +77,8 @@ func drawScript(t *rapid.T, label string, least, most int) []step {
 	return out
 }
 
-// drawTree returns the script that makes a tree, whose times are all in the past. No file of it has two names; drawLinks
-// adds such files.
+// drawTree returns the script that makes a tree, whose times are all in the past. No file of it has two names;
+// drawLinks adds such files.
 func drawTree(t *rapid.T) []step {
 	return withoutLinks(drawScript(t, "tree", 0, 25))
 }
