@@ -41,7 +41,7 @@ func findCgroups() (*cgroups, error) {
 	for _, find := range []func(map[string]string) (*cgroups, error){findV2, findV1} {
 		c, err := find(own)
 		if err == nil {
-			c.sweep()
+			go c.sweep()
 			return c, nil
 		}
 		reasons = append(reasons, err.Error())
@@ -140,8 +140,18 @@ func pidNamespace() string {
 
 // sweep removes the groups of killed daemons of this pid namespace: those named
 // after processes that no longer exist. The kernel refuses to remove one that is
-// in use.
+// in use: those whose processes are about to end are tried again for sweepTime.
 func (c *cgroups) sweep() {
+	for start := time.Now(); !c.sweepOnce() && time.Since(start) < sweepTime; {
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+const sweepTime = 10 * time.Second
+
+// sweepOnce reports whether none of these groups is left.
+func (c *cgroups) sweepOnce() bool {
+	all := true
 	for _, dir := range c.dirs {
 		entries, _ := os.ReadDir(filepath.Dir(dir))
 		for _, e := range entries {
@@ -150,19 +160,22 @@ func (c *cgroups) sweep() {
 			if !ours || !strings.HasPrefix(e.Name(), cgroupPrefix) || err != nil || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
 				continue
 			}
-			removeTree(filepath.Join(filepath.Dir(dir), e.Name()))
+			all = removeTree(filepath.Join(filepath.Dir(dir), e.Name())) && all
 		}
 	}
+	return all
 }
 
-func removeTree(dir string) {
+// removeTree removes a group and those in it, and reports whether nothing of them is left.
+func removeTree(dir string) bool {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if e.IsDir() {
 			syscall.Rmdir(filepath.Join(dir, e.Name()))
 		}
 	}
-	syscall.Rmdir(dir)
+	err := syscall.Rmdir(dir)
+	return err == nil || err == syscall.ENOENT
 }
 
 // close removes the daemon's parents; groups in use stay.
