@@ -1,7 +1,7 @@
-// Package git holds everything that is known of git repositories without running git: which repository git uses in
-// a directory, its configuration in force, its attributes, its index's links to submodules and identities of files, the
-// types of its objects, and the one list of configuration keys and files by which a repository makes git run a program
-// or leads it elsewhere.
+// Package git holds everything that is known of git repositories without running git: which repository git uses in a
+// directory, its configuration in force, its attributes and ignore rules, its index's links to submodules and
+// identities of files, the types of its objects, and the one list of configuration keys and files by which a repository
+// makes git run a program or leads it elsewhere.
 //
 //	repos, err := git.Find(git.Disk, "/home/u/project/sub")
 //	for _, r := range repos {

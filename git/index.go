@@ -18,37 +18,38 @@ const maxIndex = 64 << 20
 // Links returns the paths that the index of a repository holds as links to other repositories (mode 160000;
 // gitformat-index(5)): its submodules. Settings are the repository's configuration.
 func Links(h Host, r Repository, settings []Setting) ([]string, error) {
-	return links(h, path.Join(r.Dir, "index"), HashSize(settings), 0)
-}
-
-// links reads an index whose object names have hash bytes.
-func links(h Host, name string, hash, depth int) ([]string, error) {
-	b, err := h.ReadFile(name, maxIndex)
-	if absent(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %q: %w", name, err)
-	}
-	odd := fmt.Errorf("read %q: %w", name, errOddIndex)
 	var out []string
-	at, err := entries(b, hash, func(at int, entry string) {
-		if binary.BigEndian.Uint32(b[at+24:])&0o170000 == 0o160000 {
+	err := eachEntry(h, path.Join(r.Dir, "index"), HashSize(settings), 0, func(mode uint32, entry string) {
+		if mode&0o170000 == 0o160000 {
 			out = append(out, entry)
 		}
 	})
+	return out, err
+}
+
+// eachEntry calls f with the mode and the path of each entry of an index, a split one's shared file included, which may
+// have further ones. hash is the size of object names.
+func eachEntry(h Host, name string, hash, depth int, f func(mode uint32, path string)) error {
+	b, err := h.ReadFile(name, maxIndex)
+	if absent(err) {
+		return nil
+	}
 	if err != nil {
-		return nil, odd
+		return fmt.Errorf("read %q: %w", name, err)
+	}
+	odd := fmt.Errorf("read %q: %w", name, errOddIndex)
+	at, err := entries(b, hash, func(at int, entry string) { f(binary.BigEndian.Uint32(b[at+24:]), entry) })
+	if err != nil {
+		return odd
 	}
 	shared, err := sharedIndex(b[min(at, len(b)):], hash)
 	if err != nil || depth > 0 && shared != "" {
-		return nil, odd
+		return odd
 	}
 	if shared == "" {
-		return out, nil
+		return nil
 	}
-	more, err := links(h, path.Join(path.Dir(name), "sharedindex."+shared), hash, depth+1)
-	return append(out, more...), err
+	return eachEntry(h, path.Join(path.Dir(name), "sharedindex."+shared), hash, depth+1, f)
 }
 
 var errOddIndex = errors.New("the index has a form that is not understood")

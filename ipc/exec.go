@@ -164,7 +164,7 @@ type RunChanges struct {
 	// in place of the 126 in Exit.Code; absent where the run was to be held.
 	Landed   *bool    `json:"landed,omitempty"`
 	Exit     *int     `json:"exit,omitempty"`
-	Held     string   `json:"held,omitempty"`     // why nothing of the change set landed; see ExecRequest.Hold
+	Held     string   `json:"held,omitempty"`     // why it, or what git ignores of it, did not land; see ExecRequest.Hold
 	HeldID   string   `json:"held_id,omitempty"`  // the id that lands or drops a held change set
 	Digest   string   `json:"digest,omitempty"`   // of a layered run's change set
 	Covered  bool     `json:"covered"`            // the run can be undone as a whole

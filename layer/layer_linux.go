@@ -205,7 +205,15 @@ func (l *Layer) Status() Status {
 // [*ConflictError] where the root changed since the run began. The changes in one git directory land together, and so
 // do those of one SQLite database.
 func (l *Layer) Land(root *os.File, judge Judge, paths ...Name) error {
-	chosen := l.choose(root, paths)
+	return l.land(root, judge, l.choose(root, paths), l.conflicts(func(at Name) bool { return related(at, paths) }))
+}
+
+// LandBeside is Land of all but [Layer.Beside] the paths. Conflicts there do not count.
+func (l *Layer) LandBeside(root *os.File, judge Judge, paths ...Name) error {
+	return l.land(root, judge, l.beside(root, paths), l.conflicts(func(at Name) bool { return !related(at, paths) }))
+}
+
+func (l *Layer) land(root *os.File, judge Judge, chosen map[int]bool, conflicts []Note) error {
 	var refused []Note
 	if l.state.Taken {
 		for _, c := range l.set.ChangesOf(func(i int) bool { return chosen[i] }) {
@@ -217,19 +225,24 @@ func (l *Layer) Land(root *os.File, judge Judge, paths ...Name) error {
 	if len(refused) > 0 {
 		return fmt.Errorf("land layer %q over %q: %w", l.dir, root.Name(), &RefusedError{refused})
 	}
-	if conflicts := l.conflicts(paths); len(conflicts) > 0 {
+	if len(conflicts) > 0 {
 		return fmt.Errorf("land layer %q over %q: %w", l.dir, root.Name(), &ConflictError{conflicts})
 	}
 	return l.change(root, "land", l.with(chosen, true))
 }
 
-// conflicts returns the conflicts at, above and below the paths: all if there is none.
-func (l *Layer) conflicts(paths []Name) (out []Note) {
+// related reports whether a path is at, above or below one of the paths, or there is none.
+func related(at Name, paths []Name) bool {
+	return len(paths) == 0 || slices.ContainsFunc(paths, func(p Name) bool { return at.within(p) || p.within(at) })
+}
+
+// conflicts returns those at the chosen paths.
+func (l *Layer) conflicts(chosen func(Name) bool) (out []Note) {
 	if l.set == nil {
 		return nil
 	}
 	for _, n := range l.set.Conflicts {
-		if len(paths) == 0 || slices.ContainsFunc(paths, func(p Name) bool { return n.Path.within(p) || p.within(n.Path) }) {
+		if chosen(n.Path) {
 			out = append(out, n)
 		}
 	}
@@ -240,6 +253,21 @@ func (l *Layer) conflicts(paths []Name) (out []Note) {
 func (l *Layer) Part(root *os.File, paths ...Name) func(i int) bool {
 	chosen := l.choose(root, paths)
 	return func(i int) bool { return chosen[i] && !l.state.At[i] }
+}
+
+// Beside reports which of the set's Ops, and then of its Dirs, LandBeside with these paths would land: those that Land
+// with them would not.
+func (l *Layer) Beside(root *os.File, paths ...Name) func(i int) bool {
+	chosen := l.beside(root, paths)
+	return func(i int) bool { return chosen[i] && !l.state.At[i] }
+}
+
+func (l *Layer) beside(root *os.File, paths []Name) map[int]bool {
+	chosen := l.choose(root, nil)
+	for i := range l.choose(root, paths) {
+		delete(chosen, i)
+	}
+	return chosen
 }
 
 // At reports for each of the set's Ops, and then for each of its Dirs, whether the root has the new one.
@@ -309,13 +337,10 @@ func (l *Layer) choose(root *os.File, paths []Name) map[int]bool {
 	if l.set == nil {
 		return chosen
 	}
-	hit := func(at Name) bool {
-		return len(paths) == 0 || slices.ContainsFunc(paths, func(p Name) bool { return at.within(p) || p.within(at) })
-	}
 	of := make([]Name, len(l.set.Ops))
 	for i, op := range l.set.Ops {
 		of[i] = unit(int(root.Fd()), op.Path)
-		if hit(op.Path) {
+		if related(op.Path, paths) {
 			units[of[i]] = true
 		}
 	}

@@ -36,6 +36,7 @@ type mutation struct {
 //	14  a layer above held ones lands after them, and never once one was dropped; what landed is the root's
 //	15  a result names what another run landed beside the run
 //	16  git and package managers wait for the run before, whose locks a layer does not share
+//	16  a conflict at a path that git ignores holds that path, or the topmost ignored directory, alone
 //	17  FIFOs and sockets are named and do not land, and are masked for readers
 //	18  owners that a sandbox can't name need a direct run
 //	19  mounts below the root need a direct run
@@ -125,6 +126,9 @@ var mutations = []mutation{
 	{17, "acceptance", "TestReadersCannotWrite", "bwrap/scan.go",
 		"kind == hosttree.Socket && v.want() == readOnly && !s.connect(path),",
 		"kind == hosttree.Socket && v.want() == hidden && !s.connect(path),"},
+	{16, "acceptance", "TestLayersHoldIgnoredPathsAlone", "supervisor/ignored_linux.go",
+		"if len(more) == 0 || !r.separable(tops) {", "if len(more) == 0 || r.separable(tops) {"},
+	{16, "acceptance", "TestLayersHoldIgnoredPathsAlone", "git/ignore.go", "if g.tracks(at) {", "if at == \"?\" {"},
 	{17, "layer", "TestFIFO", "layer/copy_linux.go", "c.set.Skipped = append(", "_ = append("},
 	{18, "layer", "TestReasonOfOwners", "layer/plan_linux.go",
 		"case !mapped(s.UID, s.GID):", `case s.Kind == "?":`},

@@ -159,7 +159,8 @@ func TestConflicts(t *testing.T) {
 		{"a swapped directory of a new file", []step{file("a/b/new", "new")},
 			[]step{{Do: "mv", Path: "a/b", To: "y"}, {Do: "mv", Path: "x/b", To: "a/b"}}, "a/b"},
 		{"a directory made again above a new file", []step{file("a/b/new", "new")},
-			[]step{{Do: "mv", Path: "a/b", To: "y"}, {Do: "mkdir", Path: "a/b", Mode: 0o755}, file("a/b/c", "other")}, "a/b"},
+			[]step{{Do: "mv", Path: "a/b", To: "y"}, {Do: "mkdir", Path: "a/b", Mode: 0o755},
+				file("a/b/c", "other")}, "a/b"},
 		{"a file removed at the top", []step{{Do: "append", Path: "top", Data: "new"}},
 			[]step{{Do: "rm", Path: "top"}}, "top"},
 		{"a removed ancestor", edit, []step{{Do: "rmtree", Path: "a"}}, "a"},
@@ -217,6 +218,31 @@ func TestChangesBeside(t *testing.T) {
 				t.Errorf("the directory's time went back from %v: %v, %v", theirs.ModTime(), now.ModTime(), err)
 			}
 		})
+	}
+}
+
+// Rule 16: all but what is at or below a path lands, whatever conflicts are there, and its undo is exact. A change set
+// with another conflict does not land.
+func TestLandsBeside(t *testing.T) {
+	b := newBench(t, disk, step{Do: "mkdir", Path: "cache", Mode: 0o755}, file("cache/a", "old"), file("b", "old"))
+	t.Cleanup(b.close)
+	past(t, b.root.Name())
+	b.layer("run", file("cache/a", "new"), file("cache/c", "new"), file("b", "new"), file("d", "new"))
+	order{Dir: b.root.Name(), Script: []step{file("cache/a", "theirs")}}.run(t)
+	b.take()
+	before := b.snapshot()
+	if err := b.LandBeside(b.root, yes, "d"); err == nil || differences(b.snapshot(), before) != "" {
+		t.Errorf("beside another path: %v", err)
+	}
+	if err := b.LandBeside(b.root, yes, "cache"); err != nil {
+		t.Fatal(err)
+	}
+	if !holds(b.at("b"), "new") || !holds(b.at("d"), "new") || !holds(b.at("cache/a"), "theirs") ||
+		exists(b.at("cache/c")) {
+		t.Errorf("landed %v", b.snapshot())
+	}
+	if err := b.Undo(b.root); err != nil || differences(b.snapshot(), before) != "" {
+		t.Errorf("undone: %v\n%s", err, differences(b.snapshot(), before))
 	}
 }
 

@@ -291,7 +291,7 @@ func (r *layeredRun) landPart(ctx context.Context, c *fileCall, j *fileJudgement
 			if asks = notAsked(asks, j.undo.asks); len(asks) > 0 {
 				return &askError{asks}
 			}
-			return r.move(ctx, w, dir, names...)
+			return r.move(ctx, w, dir, worker.LayerOrder{Paths: names})
 		})
 		if err != nil {
 			return err
@@ -305,7 +305,7 @@ func (r *layeredRun) landPart(ctx context.Context, c *fileCall, j *fileJudgement
 		}
 		return r.l.Drop()
 	})
-	if err != nil && r.reopen() == nil && r.l.Status() != layer.Moving && !slices.Equal(r.l.At(), r.had) {
+	if err != nil && r.landedMore() {
 		err = r.unland(ctx, changes, err)
 	}
 	out.Undo = changes.Undo
@@ -313,6 +313,11 @@ func (r *layeredRun) landPart(ctx context.Context, c *fileCall, j *fileJudgement
 		out.Warnings = append(out.Warnings, changes.Why)
 	}
 	return err
+}
+
+// landedMore reports whether a landing that failed has put something into the project.
+func (r *layeredRun) landedMore() bool {
+	return r.reopen() == nil && r.l.Status() != layer.Moving && !slices.Equal(r.l.At(), r.had)
 }
 
 // landingEnded notes the end of a landing, unless something landed that the undo store does not have: the next landing

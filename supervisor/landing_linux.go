@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"sandboxd/files/worker"
-	"sandboxd/layer"
 	"sandboxd/profile"
 	"sandboxd/shell"
 	"sandboxd/supervisor/aftermath"
@@ -59,10 +58,25 @@ func (r *layeredRun) setAsks(chosen func(int) bool, shown shell.Verdict) ([]land
 	return asks, nil
 }
 
-// move lands the judged change set, or the part at the paths.
-func (r *layeredRun) move(ctx context.Context, w *worker.Client, dir *os.File, paths ...layer.Name) error {
+// landJudged lands the chosen parts of the change set of a run, which the order names, unless one asks.
+func (r *layeredRun) landJudged(ctx context.Context, w *worker.Client, dir *os.File, j *judgement,
+	chosen func(int) bool, order worker.LayerOrder, result *Result) error {
+	return r.s.seen.Alone(func() error {
+		asks, err := r.setAsks(chosen, j.shown())
+		if err != nil {
+			return err
+		}
+		if asks = append(asks, r.judge(j.names, chosen, r.granted, &result.Warnings)...); len(asks) > 0 {
+			return &askError{asks}
+		}
+		return r.move(ctx, w, dir, order)
+	})
+}
+
+// move lands the judged change set, or the part of it that the order names.
+func (r *layeredRun) move(ctx context.Context, w *worker.Client, dir *os.File, order worker.LayerOrder) error {
 	had := r.l.At()
-	order := worker.LayerOrder{Verb: worker.LayerLand, Digest: r.l.Set().Digest(), Paths: paths}
+	order.Verb, order.Digest = worker.LayerLand, r.l.Set().Digest()
 	if _, err := w.Layer(ctx, r.root, dir, order, nil); err != nil {
 		return errors.Join(err, r.takeBack(ctx, had))
 	}

@@ -297,16 +297,10 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 		if refused := refusedBy(set.Changes(), permits(check.j.plan.Profile, r.sess.Root)); len(refused) > 0 {
 			return &layer.RefusedError{Refused: refused}
 		}
-		err := r.s.seen.Alone(func() error {
-			asks, err := r.setAsks(all, check.j.shown())
-			if err != nil {
-				return err
-			}
-			if asks = append(asks, r.judge(check.j.names, all, r.granted, &result.Warnings)...); len(asks) > 0 {
-				return &askError{asks}
-			}
-			return r.move(kept, w, dir)
-		})
+		err := r.landJudged(kept, w, dir, check.j, all, worker.LayerOrder{}, result)
+		if errors.As(err, new(*layer.ConflictError)) {
+			return r.landBeside(kept, w, dir, check.j, result, err)
+		}
 		if err != nil {
 			return err
 		}

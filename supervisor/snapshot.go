@@ -36,7 +36,8 @@ type Changes struct {
 	snapshot.Changes
 	// Undo is the id that takes them back; empty where nothing was changed.
 	Undo string
-	// Held is why the change set of a layered run did not land; "" where it landed. Digest identifies it.
+	// Held is why the change set of a layered run, or what git ignores of it, did not land; "" where all of it landed.
+	// Digest identifies it then.
 	Held, Digest string
 	// Landed: nothing of the change set of a layered run stays out of the project.
 	Landed bool

@@ -15,7 +15,7 @@ type LayerVerb string
 const (
 	// LayerTake makes the change set; see layer.Layer.Take.
 	LayerTake LayerVerb = "take"
-	// LayerLand lands the paths of the order, all without any. The caller has judged the set.
+	// LayerLand lands the paths of the order, all without any, or all but those Beside. The caller has judged the set.
 	LayerLand LayerVerb = "land"
 	// LayerRevert finishes a landing that a death cut off, and takes back what landed since the order's At.
 	LayerRevert LayerVerb = "revert"
@@ -29,7 +29,8 @@ type LayerOrder struct {
 	Verb   LayerVerb    `json:"verb"`
 	Digest string       `json:"digest,omitempty"`
 	Paths  []layer.Name `json:"paths,omitempty"`
-	At     []bool       `json:"at,omitempty"` // see layer.Layer.Restore
+	Beside []layer.Name `json:"beside,omitempty"` // see layer.Layer.LandBeside
+	At     []bool       `json:"at,omitempty"`     // see layer.Layer.Restore
 }
 
 // LayerAnswer is the result of an order.

@@ -34,7 +34,12 @@ func (s *server) layer(fds []*os.File, order LayerOrder) (*LayerAnswer, error) {
 		if l.Set() == nil || l.Set().Digest() != order.Digest {
 			return nil, errors.New("the change set is not the one that was judged")
 		}
-		err = l.Land(root, func(layer.Change) error { return nil }, order.Paths...)
+		judged := func(layer.Change) error { return nil }
+		if len(order.Beside) > 0 {
+			err = l.LandBeside(root, judged, order.Beside...)
+		} else {
+			err = l.Land(root, judged, order.Paths...)
+		}
 	case LayerRevert:
 		err = l.Restore(root, order.At)
 	case LayerDisplaced:

@@ -1044,7 +1044,7 @@ export interface RunChanges {
   /** Landed is set of a layered run; false: what it wrote is not in the project. Exit is the command's own status then, in place of the 126 in Exit.Code; absent where the run was to be held. */
   landed?: boolean;
   exit?: number;
-  /** why nothing of the change set landed; see ExecRequest.Hold */
+  /** why it, or what git ignores of it, did not land; see ExecRequest.Hold */
   held?: string;
   /** the id that lands or drops a held change set */
   held_id?: string;

@@ -882,7 +882,7 @@ class RunChanges(TypedDict, total=False):
     direct: str  # why the run had no layer
     landed: bool  # Landed is set of a layered run; false: what it wrote is not in the project. Exit is the command's own status then, in place of the 126 in Exit.Code; absent where the run was to be held.
     exit: int
-    held: str  # why nothing of the change set landed; see ExecRequest.Hold
+    held: str  # why it, or what git ignores of it, did not land; see ExecRequest.Hold
     held_id: str  # the id that lands or drops a held change set
     digest: str  # of a layered run's change set
     covered: bool  # the run can be undone as a whole
