@@ -118,9 +118,6 @@ func (h *Host) Report() Report { return h.report }
 // Mounts returns another number after every change of the host's mounts.
 func (h *Host) Mounts() (uint64, error) { return h.pool.generation() }
 
-// Overlays reports whether a plan can have overlays here, and workers be confined to a layer.
-func (h *Host) Overlays() bool { return h.native && h.landlock > 0 }
-
 // Watch reports which directories changed, for repeated scans.
 func (h *Host) Watch() *watch.Set { return h.watch }
 

@@ -61,9 +61,6 @@ func (h *Host) DirStates() func(dir string) uint64 { return nil }
 // Report lists the protections that this host enforces.
 func (h *Host) Report() Report { return h.report }
 
-// Overlays reports false: nothing here makes one.
-func (h *Host) Overlays() bool { return false }
-
 // Watch returns nil: no directory is watched here.
 func (h *Host) Watch() *watch.Set { return nil }
 

@@ -307,13 +307,13 @@ func (h *Host) lay(plan *Plan) (*launch, error) {
 	l, err := h.launch(ctx, plan, Stdio{}, nil)
 	if err != nil {
 		spare.drop()
-		return nil, err
+		return nil, plan.notMounted(err)
 	}
 	l.spare = spare
 	l.status.SetReadDeadline(time.Now().Add(startTimeout))
 	m, err := readStatus(l.status)
 	if err == nil && m.Step != stage.StepWaiting {
-		err = errors.New(m.Message)
+		err = &StageError{Step: m.Step.String(), Code: m.Code, Message: m.Message}
 	}
 	if err == nil {
 		err = l.waiting(&m)
@@ -321,7 +321,7 @@ func (h *Host) lay(plan *Plan) (*launch, error) {
 	l.watched, l.stage = m.files, m.pid
 	if err != nil {
 		l.kill(l.proc)
-		return nil, err
+		return nil, plan.notMounted(err)
 	}
 	return l, nil
 }

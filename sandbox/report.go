@@ -51,7 +51,7 @@ var Protections = []string{
 
 // Layer is one mechanism on this host.
 type Layer struct {
-	Name    string // native, bwrap, landlock, seccomp, cgroup
+	Name    string // native, bwrap, landlock, seccomp, cgroup, overlay
 	Active  bool
 	Version string
 	Why     string // why it is not active

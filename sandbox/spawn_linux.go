@@ -115,6 +115,9 @@ func readStatus(c *net.UnixConn) (m message, err error) {
 	buf := make([]byte, 8192)
 	oob := make([]byte, unix.CmsgSpace(unix.SizeofUcred)+unix.CmsgSpace(4*stage.MaxSockets))
 	n, oobn, _, _, err := c.ReadMsgUnix(buf, oob)
+	if errors.Is(err, unix.ECONNRESET) { // it ended with an order unread, and what it has sent comes next
+		n, oobn, _, _, err = c.ReadMsgUnix(buf, oob)
+	}
 	if errors.Is(err, unix.ECONNRESET) {
 		err = io.EOF
 	}

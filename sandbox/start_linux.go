@@ -34,8 +34,8 @@ const maxDiagnostics = 4096
 
 // Start launches the plan's command. It returns once everything the plan
 // promises is in force and the command executes, or an error: *StageError when
-// the last stage refused, *LaunchError when the sandbox did not come up. In
-// both cases nothing of the command has run.
+// the last stage refused, *LaunchError when the sandbox did not come up,
+// *OverlayError when an overlay could not be mounted. Nothing of the command has run then.
 //
 // Nothing of the command runs before gate is open; nil: there is none. The error for
 // which it stays shut is returned.
@@ -79,13 +79,13 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*Proc
 	}
 	l, err := h.launch(ctx, p, std, gate)
 	if err != nil {
-		return nil, err
+		return nil, p.notMounted(err)
 	}
 	proc, err := h.begin(ctx, l, p, std, gate)
 	if err == nil && poolable {
 		h.pool.refillAfter(h, p, proc)
 	}
-	return proc, err
+	return proc, p.notMounted(err)
 }
 
 // launch starts everything around the command: with bwrap the sandbox, in which

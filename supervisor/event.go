@@ -91,4 +91,7 @@ type Result struct {
 	Job, JobRefused string
 	// Changes are the changes of a direct run; nil for a reader.
 	Changes *Changes
+
+	// unmounted: it did not start as an overlay could not be mounted.
+	unmounted bool
 }

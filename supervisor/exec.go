@@ -281,7 +281,8 @@ func (a *commandAction) decided(d approval.Decision) error {
 	return a.s.create(a.e, a.j.lost)
 }
 
-// walk is the way of one command: authorize → run.
+// walk is the way of one command: authorize → run. One whose overlay can't be mounted is judged again, as a direct
+// run.
 func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 	defer e.closeInput()
 	defer s.clearCreated(e)
@@ -291,6 +292,18 @@ func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 		return s.refuse(e, nil, failure(context.Cause(ctx)))
 	}
 	a := &commandAction{s: s, e: e, runs: true}
+	for range maxAskAgain {
+		result := s.runAuthorized(ctx, e, a)
+		if !result.unmounted {
+			return result
+		}
+		e.cleanUp()
+	}
+	return s.refuse(e, a.j, failure(ErrKeptChanging))
+}
+
+// runAuthorized authorizes the command, and runs it.
+func (s *Supervisor) runAuthorized(ctx context.Context, e *Exec, a *commandAction) Result {
 	p, err := s.authorize(ctx, a)
 	switch {
 	case errors.Is(err, errAbsent):

@@ -110,6 +110,8 @@ func (s *Supervisor) stack(e *Exec, j *judgement, p profile.Profile) error {
 		return err
 	case j.kind == RunDirect:
 		j.unseen = "a direct run works in the project itself"
+	case s.layerable(e.Session) != "":
+		j.unseen = s.layerable(e.Session)
 	case !s.isWithin(p, base):
 		j.unseen = "it may do more than the session's other commands"
 	case j.kind == RunLayered && len(held) >= sandbox.MaxAbove:

@@ -22,64 +22,6 @@ import (
 	"sandboxd/sandbox"
 )
 
-// layerable returns why a run of the session can't have a layer on this host; "" where it can.
-func (s *Supervisor) layerable(sess *Session) string {
-	if s.layers == "" || !s.Host.Overlays() {
-		return "only [sandbox] backend = \"native\" makes layers"
-	}
-	root, err := openRoot(sess.Root)
-	if err != nil {
-		return err.Error()
-	}
-	defer root.Close()
-	key, err := s.keyOf(root)
-	if err != nil {
-		return err.Error()
-	}
-	if reason, ok := s.reasons.get(key); ok {
-		return reason
-	}
-	// A sandbox has no capability, and its user namespace maps the daemon's user alone.
-	own := func(uid, gid uint32) bool { return int(uid) == os.Geteuid() && int(gid) == os.Getegid() }
-	reason, err := layer.Reason(root, s.layers, own)
-	if err != nil {
-		return err.Error()
-	}
-	s.reasons.put(key, reason)
-	return reason
-}
-
-// keyOf is the present key of a root.
-func (s *Supervisor) keyOf(root *os.File) (k rootKey, err error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(root.Fd()), &st); err != nil {
-		return k, os.NewSyscallError("fstat", err)
-	}
-	mounts, err := s.Host.Mounts()
-	return rootKey{root.Name(), st.Dev, st.Ino, st.Ctim.Nano(), mounts}, err
-}
-
-// spares are the layers of sandboxes that wait for a session's commands.
-type spares struct{ layers, root string }
-
-func (s *Supervisor) spares(sess *Session) sandbox.Spares { return spares{s.layers, sess.Root} }
-
-func (p spares) Make() (dir string, err error) {
-	root, err := openRoot(p.root)
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	dir = filepath.Join(p.layers, "spare-"+ulid.Make().String())
-	if err = layer.NewSpare(dir, root); err != nil {
-		p.Drop(dir)
-	}
-	return dir, err
-}
-
-// Drop deletes a spare layer; the next daemon deletes it where that fails.
-func (spares) Drop(dir string) { _ = layer.Remove(dir) }
-
 // openRoot opens a directory without following a link anywhere in its path.
 func openRoot(root string) (*os.File, error) {
 	fd, err := unix.Openat2(unix.AT_FDCWD, root, &unix.OpenHow{

@@ -15,6 +15,10 @@ func (s *Supervisor) spares(*Session) sandbox.Spares { return nil }
 
 func (s *Supervisor) layerable(*Session) string { return "this system has no layers" }
 
+func (s *Supervisor) probeLayers() error { return nil }
+
+func (s *Supervisor) unmounted(*Exec, error) bool { return false }
+
 // openRoot opens a directory without following a link anywhere in its path (open(2) of macOS).
 func openRoot(root string) (*os.File, error) {
 	return os.OpenFile(root, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW_ANY, 0)

@@ -104,6 +104,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	if err != nil {
 		layered.drop()
 		check.ended()
+		base.unmounted = s.unmounted(e, err)
 		return base.with(startFailure(err, e.Request, j.plan.Profile))
 	}
 	check.note.First(proc.First())

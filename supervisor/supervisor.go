@@ -23,7 +23,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -89,6 +88,7 @@ type Supervisor struct {
 	created     string
 	within      kept[withinKey, bool]
 	reasons     kept[rootKey, string] // of [layer.Reason]
+	mounted     kept[rootKey, string] // why no overlay of a root can be mounted; "": one was
 	turns       turns
 	settling    sync.Mutex     // over each landing and drop of a held change set, and seen
 	seeing      map[string]int // running commands that see a held change set, by its run
@@ -141,11 +141,9 @@ func New(o Options) (*Supervisor, error) {
 		caches: map[string]*toolCache{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
 	}
 	s.seen.Watch = o.Host.Watch()
-	if s.layers != "" && o.Host.Overlays() {
-		if err := os.MkdirAll(s.layers, 0o700); err != nil {
-			cancel(nil)
-			return s, fmt.Errorf("make the directory of layers: %w", err)
-		}
+	if err := s.probeLayers(); err != nil {
+		cancel(nil)
+		return s, err
 	}
 	err := s.record(audit.Record{Category: audit.Config, Operation: "start",
 		Enforcement: string(o.Host.Report().Level()), Gaps: o.Host.Report().Degraded()})
