@@ -128,10 +128,10 @@ func TestWebPictures(t *testing.T) {
 		to = t.TempDir()
 	}
 	a := newActor(t, "")
-	a.withGateway("[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n")
+	a.withGateway("[sandbox]\nbackend = \"native\"\n[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n")
 	a.sbx("trust")
 	a.browse("pictures.mjs", "PICTURES="+to)
-	for _, name := range []string{"question", "delete", "diff", "host", "phone"} {
+	for _, name := range []string{"question", "delete", "diff", "host", "phone", "held"} {
 		if b, err := os.ReadFile(filepath.Join(to, "web-"+name+".png")); err != nil ||
 			!bytes.HasPrefix(b, []byte("\x89PNG")) {
 			t.Errorf("%s: %d bytes, %v", name, len(b), err)

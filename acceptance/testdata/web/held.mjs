@@ -34,10 +34,11 @@ const failed = await scenarios({
     const page = await open(browser, { viewport: { width: 1600, height: 900 } });
     fs.mkdirSync("src", { recursive: true });
     for (const name of ["a", "b", "c"]) fs.writeFileSync(`src/${name}.js`, `let ${name}  = 1\nexport { ${name} }\n`);
+    await list(page);
+    await nothing(page);
     const id = await hold(`sed -i 's/  = 1/ = 1;/' src/*.js; echo '${hostile}' > 'src/${hostile}'; echo '</pre><script>window.bad = 1</script>' > src/new.html; printf x > "src/$(printf '\\033[2J')"`);
     ok(read("src/a.js").includes("  = 1"), "it landed by itself");
-    await list(page);
-    await page.getByText("3 modified").waitFor();
+    await page.getByText("3 modified").waitFor(); // the event brought it
     await accessible(page, "the held change sets");
     await page.getByRole("button", { name: /sed -i/ }).click();
     await page.getByText("What this command wrote").waitFor();

@@ -37,6 +37,18 @@ const failed = await scenarios({
     a.end();
     for (const q of JSON.parse((await sbx("pending", "--json")).out).approvals) await sbx("approve", q.id, "--deny");
     await edit;
+    fs.mkdirSync("src", { recursive: true });
+    for (const name of ["app", "list", "store"]) fs.writeFileSync(`src/${name}.js`, `export const ${name}  = { open : true }\nexport default ${name}\n`);
+    const run = sbx("run", "--hold", "--json", "-c", "sed -i -e 's/  = { open : true }/ = { open: true };/' -e '$s/$/;/' src/*.js");
+    const q = await until("it asks", async () => JSON.parse((await sbx("pending", "--json")).out).approvals[0]);
+    await sbx("approve", q.id, "--allow");
+    await run;
+    const held = await open(browser, { viewport: { width: 1280, height: 860 }, deviceScaleFactor: 1 });
+    await held.getByRole("link", { name: "Changes" }).click();
+    await held.getByRole("button", { name: /sed -i/ }).click();
+    await held.getByText("What this command wrote").waitFor();
+    for (const name of ["app", "list"]) await held.getByLabel(`src/${name}.js`, { exact: true }).check();
+    await shot(held, "held");
   },
 });
 process.exit(failed ? 1 : 0);
