@@ -9,7 +9,7 @@ import (
 	"sandboxd/ipc"
 )
 
-// changeEvents has what an agent and a person are told of the change sets of an agent's commands.
+// changeEvents reads the events of an agent and of a person about the change sets of the agent's commands.
 type changeEvents struct {
 	t     *testing.T
 	agent fileAgent
@@ -34,17 +34,17 @@ func (a *actor) changeEvents() *changeEvents {
 // text is an event in short.
 func (k *changeEvents) text(kind string, c *ipc.ChangeSet) string {
 	k.t.Helper()
+	direct := c.State == "direct" || c.State == "undone"
 	if c.Session != k.agent.session || c.Project == "" || c.Exec == "" || c.ID == "" ||
-		(c.Digest == "") != (c.State == "direct" || c.State == "undone") || (c.UndoID == "") != (kind == "changes" &&
-		c.State != "direct" && c.State != "undone") {
+		(c.Digest == "") != direct || (c.UndoID == "") != (kind == "changes" && !direct) {
 		k.t.Errorf("%s: %+v", kind, c)
 	}
 	return fmt.Sprintf("%s %s %d+%d-%d left %d", kind, c.State, c.Created, c.Modified, c.Deleted, c.Left)
 }
 
-// told reads as many events about change sets as are wanted from the person's stream, and answers the questions between
-// them with a yes or no.
-func (k *changeEvents) told(yes bool, want ...string) {
+// expect reads as many events about change sets as are wanted from the person's stream, and answers the questions
+// between them with a yes or no.
+func (k *changeEvents) expect(yes bool, want ...string) {
 	k.t.Helper()
 	ctx, cancel := within(k.t)
 	defer cancel()
@@ -61,7 +61,7 @@ func (k *changeEvents) told(yes bool, want ...string) {
 		}
 	}
 	if !slices.Equal(got, want) {
-		k.t.Errorf("the person was told %q, want %q", got, want)
+		k.t.Errorf("the person got the events %q, want %q", got, want)
 	}
 }
 
@@ -83,14 +83,14 @@ func (k *changeEvents) answer(ctx context.Context, q ipc.Approval, yes bool) {
 }
 
 // run runs a line and returns the change set's events among its own, and its end.
-func (k *changeEvents) run(r ipc.ExecRequest) (id string, told chan []string, end chan *ipc.Exit) {
+func (k *changeEvents) run(r ipc.ExecRequest) (id string, seen chan []string, end chan *ipc.Exit) {
 	k.t.Helper()
 	r.Session = k.agent.session
 	started, events, err := k.agent.RunExec(k.t.Context(), r)
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	told, end = make(chan []string, 1), make(chan *ipc.Exit, 1)
+	seen, end = make(chan []string, 1), make(chan *ipc.Exit, 1)
 	go func() {
 		defer events.Close()
 		var list []string
@@ -103,17 +103,17 @@ func (k *changeEvents) run(r ipc.ExecRequest) (id string, told chan []string, en
 				list = append(list, k.text(string(e.Type), e.Change))
 			}
 			if err != nil || e.Exit != nil {
-				told <- list
+				seen <- list
 				end <- e.Exit
 				return
 			}
 		}
 	}()
-	return started.ID, told, end
+	return started.ID, seen, end
 }
 
-// R-LY-05: an approver's events, and the agent's own in those of its command, say that a change set waits for an answer,
-// is held, has landed, whole or in part, was dropped, or was undone; no other session sees them.
+// R-LY-05: an approver's events, and the agent's own in those of its command, say that a change set waits for an
+// answer, is held, has landed, whole or in part, was dropped, or was undone; no other session sees them.
 func TestLayersEvents(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
@@ -138,10 +138,10 @@ func TestLayersEvents(t *testing.T) {
 			{"by choice", ipc.ExecRequest{Command: "echo 1 > 1; echo 2 > 2; echo 3 > 3", Hold: true}, true,
 				[]string{"changes held 3+0-0 left 0"}, 0},
 		} {
-			id, told, end := k.run(c.r)
-			k.told(c.yes, c.want...)
-			if got := <-told; !slices.Equal(got, c.want) {
-				t.Errorf("%s: the agent was told %q, want %q", c.what, got, c.want)
+			id, seen, end := k.run(c.r)
+			k.expect(c.yes, c.want...)
+			if got := <-seen; !slices.Equal(got, c.want) {
+				t.Errorf("%s: the agent got the events %q, want %q", c.what, got, c.want)
 			}
 			x := <-end
 			if x == nil || x.Code != c.code {
@@ -157,7 +157,7 @@ func TestLayersEvents(t *testing.T) {
 			}
 		}
 		go k.agent.do(t.Context(), ipc.FileRequest{Op: "undo", UndoID: "last"})
-		k.told(true, "changes undone 0+0-0 left 0")
+		k.expect(true, "changes undone 0+0-0 left 0")
 		if s, err := k.agent.News(t.Context(), ipc.NewsRequest{}); err == nil {
 			s.Close()
 			t.Error("an agent follows the approvers' events")
@@ -174,7 +174,7 @@ func (k *changeEvents) settle(r ipc.LandRequest, want string) {
 		_, err := k.agent.Land(context.WithoutCancel(k.t.Context()), r)
 		failed <- err
 	}()
-	k.told(true, want)
+	k.expect(true, want)
 	if err := <-failed; err != nil {
 		k.t.Error(err)
 	}

@@ -175,10 +175,10 @@ type HeldFile struct {
 	Removed int    `json:"removed,omitempty"`
 }
 
-// ChangeSet is the change set of a command in an event of the type changes or landed. The counts are those of its paths;
-// of a landing, of the paths that landed with it.
+// ChangeSet is the change set of a command in an event of the type changes or landed. The counts are those of its
+// paths; of a landing, of the paths that landed with it.
 type ChangeSet struct {
-	ID      string `json:"id"` // of GET /v1/changes/{id} while it is held; of what is direct or undone, that of its undo
+	ID      string `json:"id"` // of /v1/changes/{id} while it is held; of what is direct or undone, that of its undo
 	Session string `json:"session,omitempty"`
 	Exec    string `json:"exec"` // the command's id
 	Project string `json:"project"`

@@ -44,7 +44,7 @@ type ran struct {
 	Handle   string `json:"handle,omitempty" jsonschema:"read on with it; only while the command runs"`
 	Running  bool   `json:"running"`
 	Waiting  bool   `json:"waiting,omitempty" jsonschema:"a person is asked"`
-	ExitCode int    `json:"exit_code" jsonschema:"128+n where signal n ended it; 124 where it took too long; 126 where what it wrote did not land"`
+	ExitCode int    `json:"exit_code" jsonschema:"128+n: signal n; 124: it took too long; 126: it did not land"`
 	Landed   *bool  `json:"landed,omitempty" jsonschema:"false: what it wrote is held, not in the project; see changes"`
 	HeldID   string `json:"held_id,omitempty" jsonschema:"of what is held, for changes"`
 	Stdout   string `json:"stdout" jsonschema:"what came since the last answer"`
