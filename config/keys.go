@@ -117,6 +117,9 @@ var keys = []key{
 	{name: "sandbox.layers", words: []string{"auto", "off"},
 		doc: "whether a command that writes to the project gets a layer of its own, which lands when it has ended: " +
 			"off, or auto, where the back end makes layers (native)"},
+	{name: "sandbox.land", merge: narrow, words: []string{"land", "hold"}, project: true,
+		doc: "whether what a command writes to its layer lands when it has ended, or is held (sbx changes), as sbx run " +
+			"--hold has it; what can't have a layer then does not run"},
 	{name: "sandbox.cache", merge: narrow, within: smaller,
 		doc: "size of a project's caches of presets' tools from which on they are emptied before a command; 0: no limit"},
 	{name: "sandbox.warm", doc: "sandboxes that are created before they are needed, at most; 0: none"},

@@ -88,6 +88,8 @@ type Sandbox struct {
 	Backend string `toml:"backend"`
 	// Layers is "auto", with which a run that writes to the project has a layer where the back end makes one, or "off".
 	Layers string `toml:"layers"`
+	// Land is "land", or "hold", with which what a command writes to its layer lands only by a request of its own.
+	Land string `toml:"land"`
 	// Warm is the maximum number of sandboxes that are created before they are needed; 0 means
 	// none.
 	Warm int `toml:"warm"`
@@ -209,6 +211,7 @@ func defaultSandbox() Sandbox {
 		AgentSocket:       true,
 		Backend:           defaultBackend,
 		Layers:            "auto",
+		Land:              "land",
 		Warm:              4,
 		Cache:             8 << 30,
 		Limits:            limitsOf(limits),

@@ -155,6 +155,9 @@ func (s Sandbox) validate() error {
 	if s.Layers != "auto" && s.Layers != "off" {
 		return fmt.Errorf("layers: %q is not auto or off", s.Layers)
 	}
+	if s.Land != "land" && s.Land != "hold" {
+		return fmt.Errorf("land: %q is not land or hold", s.Land)
+	}
 	if s.Warm < 0 || s.Warm > 64 {
 		return fmt.Errorf("warm: %d is not from 0 to 64", s.Warm)
 	}

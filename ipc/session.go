@@ -19,12 +19,17 @@ type SessionRequest struct {
 	Cwd   string `json:"cwd,omitempty"`
 	Kind  string `json:"kind"`          // KindCLI, KindAPI or KindHook; empty: KindAPI
 	TTY   bool   `json:"tty,omitempty"` // the client's standard input is a terminal
+	// Land is LandHold to hold what its commands write; KindAPI only. Empty: as the configuration says.
+	Land string `json:"land,omitempty"`
 	// Conversation is the agent's own id of the conversation; KindHook only.
 	Conversation string `json:"conversation,omitempty"`
 	// Prompt is the agent's id of what its user said last; KindHook only. Another one than before begins a turn,
 	// which does not clear a stop.
 	Prompt string `json:"prompt,omitempty"`
 }
+
+// LandHold is SessionRequest.Land of a session whose commands' change sets are held.
+const LandHold = "hold"
 
 // Session answers POST /v1/sessions.
 type Session struct {

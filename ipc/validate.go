@@ -18,6 +18,8 @@ func (r SessionRequest) validate() *Error {
 		return badRequest(fmt.Sprintf("kind %q: want %q, %q or %q", r.Kind, KindCLI, KindAPI, KindHook))
 	}
 	switch hook := r.Kind == KindHook; {
+	case r.Land != "" && (r.Land != LandHold || hook || r.Kind == KindCLI):
+		return badRequest("land: want \"hold\", of a session of the kind \"api\"; for others: [sandbox] land")
 	case hook && (r.Conversation == "" || r.Agent == ""):
 		return badRequest("kind \"hook\": agent and conversation are missing")
 	case !hook && (r.Conversation != "" || r.Prompt != ""):

@@ -45,9 +45,9 @@
 // devices do not land, set-user-ID bits and attributes outside user.* and access control lists are lost, a file with
 // several hard links lands under the written name only, and a root that is closed to its owner lands with mode 0700. A
 // directory that the command renames was copied by it, as overlays without redirect_dir require. A file of another
-// owner has no lease. Nothing here lands a layer that is still written to, so that a run lands once: the processes that it
-// leaves end before Take, and no job has a layer. Layers on held ones (see [New]) must land after those. A program that
-// found a file before a landing and opens it after that writes to the displaced object: [Layer.Late] names such files,
-// and the undo store restores their later content. The mount is "volatile": what a command has passed to fsync(2) is on
-// the disk only after Take, so that a power cut during a run may take the latest of it.
+// owner has no lease. Nothing here lands a layer that is still written to, so that a run lands once: the processes that
+// it leaves end before Take, and no job has a layer. Layers on held ones (see [New]) must land after those. A program
+// that found a file before a landing and opens it after that writes to the displaced object: [Layer.Late] names such
+// files, and the undo store restores their later content. The mount is "volatile": what a command has passed to
+// fsync(2) is on the disk only after Take, so that a power cut during a run may take the latest of it.
 package layer

@@ -343,6 +343,7 @@ type judgement struct {
 	command shell.Command
 	verdict shell.Verdict
 	plan    *sandbox.Plan
+	hold    bool // what it writes to its layer is held
 	// names is the profile by which protected names are checked after the run:
 	// without widened, the protected paths that a yes lets this command change.
 	names   profile.Profile

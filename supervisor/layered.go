@@ -41,9 +41,9 @@ type rootKey struct {
 
 // chooseKind decides how a run writes to the project. It fails where a run that is to be held can't have a layer.
 func (s *Supervisor) chooseKind(e *Exec, cfg *config.Config, j *judgement) error {
-	hold := e.Request.Hold
+	j.hold = e.Request.Hold || e.Session.hold || cfg.Sandbox.Land == "hold"
 	j.kind = RunReads
-	if !hold && j.reads() || !j.trusted || e.Session.Root == "" {
+	if !e.Request.Hold && j.reads() || !j.trusted || e.Session.Root == "" {
 		return nil
 	}
 	j.kind, j.direct = RunDirect, s.directBecause(e, j, cfg.Sandbox.Layers)
@@ -53,16 +53,20 @@ func (s *Supervisor) chooseKind(e *Exec, cfg *config.Config, j *judgement) error
 	if j.direct == "" {
 		j.kind = RunLayered
 	}
-	if hold && j.kind != RunLayered {
-		return cannotHold(j.direct)
+	if j.hold && j.kind != RunLayered {
+		return cannotHold(e, j.direct)
 	}
 	return nil
 }
 
 // cannotHold is the error of a run that is to be held and has no layer.
-func cannotHold(why string) error {
+func cannotHold(e *Exec, why string) error {
+	how := "where [sandbox] land and the session do not say \"hold\""
+	if e.Request.Hold {
+		how = "without --hold"
+	}
 	return &RequestError{"what the command writes can't be held: " + why +
-		"; run it without --hold, and sbx undo --last takes it back"}
+		"; run it " + how + ", and sbx undo --last takes it back"}
 }
 
 // planRun plans a run. One whose layer the plan refuses is direct.
@@ -75,8 +79,8 @@ func (s *Supervisor) planRun(e *Exec, j *judgement, r sandbox.Request) (*sandbox
 	if err == nil || r.Overlays == nil {
 		return plan, err
 	}
-	if e.Request.Hold {
-		return nil, cannotHold(err.Error())
+	if j.hold && j.kind == RunLayered {
+		return nil, cannotHold(e, err.Error())
 	}
 	r.Overlays = nil
 	alone, derr := s.Host.Plan(r)
@@ -153,20 +157,20 @@ func (s *Supervisor) directBecause(e *Exec, j *judgement, layers string) string 
 	switch {
 	case r.Direct:
 		return askedDirect
-	case layers != "auto" && !r.Hold:
+	case layers != "auto" && !j.hold:
 		return "the configuration says so ([sandbox] layers)"
 	case r.Agent || r.Server:
 		return "an agent or a server inside sees other programs' changes at once"
-	case r.Terminal && !r.Hold:
+	case r.Terminal && !j.hold:
 		return "a program at a terminal sees other programs' changes at once"
 	}
 	script := j.script()
 	switch {
-	case leavesJob(script) && !r.Hold:
+	case leavesJob(script) && !j.hold:
 		return "what it leaves running sees other commands' changes at once"
-	case serves(script) && !r.Hold:
+	case serves(script) && !j.hold:
 		return directServer
-	case (e.Session.anyJob() || e.Session.servers.Load() > 0) && !r.Hold:
+	case (e.Session.anyJob() || e.Session.servers.Load() > 0) && !j.hold:
 		return "a job or server of its session sees its changes at once"
 	}
 	return gitNeedsTheProject(script)

@@ -198,8 +198,8 @@ func (r *layeredRun) reopen() (err error) {
 	return err
 }
 
-// errAskedToHold is returned for a change set that is held because its request says so.
-var errAskedToHold = errors.New("the command ran with --hold")
+// errAskedToHold is returned for a change set that is held because its request, session or the configuration says so.
+var errAskedToHold = errors.New("what it writes is held by choice (--hold, or land = \"hold\")")
 
 // land makes the change set of a run whose processes have ended, judges it and lands it, or holds it. Where something
 // asks, the project is as before while a person decides.
@@ -229,7 +229,7 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 		case set.Empty() && len(set.Conflicts) == 0:
 			result.tellLeftBehind(r.sess.Root, set)
 			return r.l.Drop()
-		case e.Request.Hold:
+		case check.j.hold:
 			return errAskedToHold
 		case result.Exit.Cause == sandbox.EndLayer:
 			return errors.New("it is more than [sandbox.limits] layer permits")

@@ -67,6 +67,8 @@ type SessionRequest struct {
 	// Root is the project; empty means the repository around Cwd, or Cwd.
 	Root string
 	Cwd  string
+	// Hold has what its commands write held; KindAPI only.
+	Hold bool
 	// Conversation is the agent's own id of the conversation, and Prompt its id of its user's last message; KindHook
 	// only.
 	Conversation, Prompt string
@@ -91,6 +93,7 @@ type Session struct {
 	ceiling profile.Profile
 
 	secret [sha256.Size]byte // of an API session
+	hold   bool              // what its commands write is held
 	leader uint64            // start of the kernel session's leader, of a command-line session
 
 	files sessionWorker
@@ -238,7 +241,7 @@ func (s *sessions) open(
 	now := time.Now()
 	n = &Session{
 		ID: "s-" + strings.ToLower(ulid.Make().String()), Kind: r.Kind, Peer: r.Peer,
-		Agent: approval.Agent{ID: r.AgentID, Name: r.Agent}, Label: r.Label, Root: root, Home: home, User: user,
+		Agent: approval.Agent{ID: r.AgentID, Name: r.Agent}, Label: r.Label, hold: r.Hold, Root: root, Home: home, User: user,
 		Opened: now, lastUsed: now, turn: 1, prompt: r.Prompt, execs: map[string]*Exec{},
 		outer: outer, ceiling: ceiling,
 	}

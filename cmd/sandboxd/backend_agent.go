@@ -55,7 +55,8 @@ func (b *backend) exec(c ipc.Caller, id string) (*supervisor.Exec, error) {
 func (b *backend) OpenSession(_ context.Context, c ipc.Caller, r ipc.SessionRequest) (ipc.Session, error) {
 	s, secret, err := b.sup.OpenSession(supervisor.SessionRequest{
 		Kind: supervisor.Kind(r.Kind), Peer: peerOf(c.Peer), Agent: r.Agent, AgentID: agentID(r.Kind, c.Peer),
-		Label: r.Label, Root: r.Root, Cwd: r.Cwd, Conversation: r.Conversation, Prompt: r.Prompt})
+		Label: r.Label, Root: r.Root, Cwd: r.Cwd,
+		Hold: r.Land == ipc.LandHold, Conversation: r.Conversation, Prompt: r.Prompt})
 	if err != nil {
 		return ipc.Session{}, wireError(err)
 	}

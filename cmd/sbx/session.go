@@ -32,7 +32,7 @@ func sessionList(a *app) *cobra.Command {
 func sessionOpen(a *app) *cobra.Command {
 	var (
 		label, agent, root string
-		asJSON             bool
+		asJSON, hold       bool
 	)
 	c := &cobra.Command{
 		Use:   "open",
@@ -55,8 +55,12 @@ func sessionOpen(a *app) *cobra.Command {
 					return err
 				}
 			}
+			land := ""
+			if hold {
+				land = ipc.LandHold
+			}
 			s, err := client.OpenSession(c.Context(), ipc.SessionRequest{Kind: ipc.KindAPI, Agent: agent, Label: label,
-				Root: root, Cwd: cwd})
+				Root: root, Cwd: cwd, Land: land})
 			switch {
 			case err != nil:
 				return err
@@ -72,6 +76,7 @@ func sessionOpen(a *app) *cobra.Command {
 		},
 	}
 	f := c.Flags()
+	f.BoolVar(&hold, "hold", false, "hold what its commands write, as sbx run --hold does")
 	f.StringVar(&label, "label", "", "what people see")
 	f.StringVar(&agent, "agent-name", "", "what the program calls itself; shown as a claim")
 	f.StringVar(&root, "root", "", "the project's directory (default: the repository around this one)")

@@ -224,7 +224,7 @@ export interface Change {
 
 /** ChangeSet is the change set of a command in an event of the type changes or landed. The counts are those of its paths; of a landing, of the paths that landed with it. */
 export interface ChangeSet {
-  /** of GET /v1/changes/{id} while it is held; of what is direct or undone, that of its undo */
+  /** of /v1/changes/{id} while it is held; of what is direct or undone, that of its undo */
   id?: string;
   session?: string;
   /** the command's id */
@@ -1138,6 +1138,8 @@ export interface SessionRequest {
   kind?: string;
   /** the client's standard input is a terminal */
   tty?: boolean;
+  /** Land is LandHold to hold what its commands write; KindAPI only. Empty: as the configuration says. */
+  land?: string;
   /** Conversation is the agent's own id of the conversation; KindHook only. */
   conversation?: string;
   /** Prompt is the agent's id of what its user said last; KindHook only. Another one than before begins a turn, which does not clear a stop. */

@@ -446,6 +446,7 @@ class AgentOperations(SharedOperations):
         cwd: Optional[str] = None,
         kind: Optional[str] = None,
         tty: Optional[bool] = None,
+        land: Optional[str] = None,
         conversation: Optional[str] = None,
         prompt: Optional[str] = None,
     ) -> wire.Session:
@@ -453,7 +454,7 @@ class AgentOperations(SharedOperations):
         answer: wire.Session = self.ask(
             "POST",
             "/v1/sessions",
-            body={"agent": agent, "label": label, "root": root, "cwd": cwd, "kind": kind, "tty": tty, "conversation": conversation, "prompt": prompt},
+            body={"agent": agent, "label": label, "root": root, "cwd": cwd, "kind": kind, "tty": tty, "land": land, "conversation": conversation, "prompt": prompt},
         )
         return answer
 

@@ -197,7 +197,7 @@ class Change(TypedDict, total=False):
 class ChangeSet(TypedDict, total=False):
     """ChangeSet is the change set of a command in an event of the type changes or landed. The counts are those of its paths; of a landing, of the paths that landed with it."""
 
-    id: str  # of GET /v1/changes/{id} while it is held; of what is direct or undone, that of its undo
+    id: str  # of /v1/changes/{id} while it is held; of what is direct or undone, that of its undo
     session: str
     exec: str  # the command's id
     project: str
@@ -955,6 +955,7 @@ class SessionRequest(TypedDict, total=False):
     cwd: str
     kind: str  # KindCLI, KindAPI or KindHook; empty: KindAPI
     tty: bool  # the client's standard input is a terminal
+    land: str  # Land is LandHold to hold what its commands write; KindAPI only. Empty: as the configuration says.
     conversation: str  # Conversation is the agent's own id of the conversation; KindHook only.
     prompt: str  # Prompt is the agent's id of what its user said last; KindHook only. Another one than before begins a turn, which does not clear a stop.
 
