@@ -127,7 +127,7 @@ var mutations = []mutation{
 		"kind == hosttree.Socket && v.want() == readOnly && !s.connect(path),",
 		"kind == hosttree.Socket && v.want() == hidden && !s.connect(path),"},
 	{16, "acceptance", "TestLayersHoldIgnoredPathsAlone", "supervisor/ignored_linux.go",
-		"if len(more) == 0 || !r.separable(tops) {", "if len(more) == 0 || r.separable(tops) {"},
+		"if known || !r.separable(tops) {", "if known || r.separable(tops) {"},
 	{16, "acceptance", "TestLayersHoldIgnoredPathsAlone", "git/ignore.go", "if g.tracks(at) {", "if at == \"?\" {"},
 	{17, "layer", "TestFIFO", "layer/copy_linux.go", "c.set.Skipped = append(", "_ = append("},
 	{18, "layer", "TestReasonOfOwners", "layer/plan_linux.go",

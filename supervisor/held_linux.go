@@ -300,8 +300,11 @@ func (r *layeredRun) landPart(ctx context.Context, c *fileCall, j *fileJudgement
 			return r.keep(ctx, w, dir, changes)
 		}
 		changes.Why = "it can't be undone"
-		if err := r.reopen(); err != nil || r.l.Status() != layer.Landed {
+		if err := r.reopen(); err != nil {
 			return err
+		}
+		if r.landed(); r.l.Status() != layer.Landed {
+			return nil
 		}
 		return r.l.Drop()
 	})

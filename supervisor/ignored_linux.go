@@ -27,8 +27,9 @@ func (r *layeredRun) landBeside(
 	err := cause
 	for conflict := (*layer.ConflictError)(nil); errors.As(err, &conflict); {
 		more := r.ignoredTops(j.names, conflict.Conflicts)
+		known := !slices.ContainsFunc(more, func(top layer.Name) bool { return !inAny(top, tops) }) // none, too
 		tops, notes = append(tops, more...), append(notes, conflict.Conflicts...)
-		if len(more) == 0 || !r.separable(tops) {
+		if known || !r.separable(tops) {
 			return err
 		}
 		why := "at paths that git ignores, " + firstNotes(notes)

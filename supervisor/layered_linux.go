@@ -300,14 +300,20 @@ func (r *layeredRun) unrestorable(c *Changes, landed func(int) bool) {
 	}
 }
 
+// landed returns what has landed since had, and has the commands that run meanwhile say that they may not have seen it.
+func (r *layeredRun) landed() func(int) bool {
+	now := r.l.At()
+	landed := func(i int) bool { return now[i] && (r.had == nil || !r.had[i]) }
+	r.s.turns.landed(r.sess.Root, r.view, changedPaths(r.sess.Root, r.l.Set().ChangesOf(landed)))
+	return landed
+}
+
 // keep stores the entries that the landing displaced for an undo, and drops the layer once all of it has landed.
 func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c *Changes) (err error) {
 	if err := r.reopen(); err != nil {
 		return err
 	}
-	now := r.l.At()
-	landed := func(i int) bool { return now[i] && (r.had == nil || !r.had[i]) }
-	r.s.turns.landed(r.sess.Root, r.view, changedPaths(r.sess.Root, r.l.Set().ChangesOf(landed)))
+	landed := r.landed()
 	k, err := r.s.Undo.Landing(r.rec.ID)
 	if err != nil {
 		return err
