@@ -118,7 +118,7 @@ func TestLayersAskAboutTheLastFile(t *testing.T) {
 }
 
 // R-LY-02, R-LY-07: [landing] deletes is the number of files that a command deletes unasked; a project's file lowers it
-// only. What git deletes in a repository of the project, as gc does, does not count.
+// only. What git deletes in a repository of the project, as gc does, does not count, nor what git ignored before.
 func TestLayersLandingDeletes(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.containedLayers("[landing]\ndeletes = 3\n")
@@ -126,12 +126,14 @@ func TestLayersLandingDeletes(t *testing.T) {
 		a.sh("git clone -q --bare . bare.git; git clone -q . nested; git -C nested config user.email a@example.org; " +
 			"cd nested; for i in 1 2 3 4; do git -c user.name=A commit -q --allow-empty -m $i; done; " +
 			"cd ../bare.git; for i in 1 2 3 4; do echo $i | git hash-object -w --stdin; done; cd ..; " +
-			"mkdir many; for i in $(seq 9); do echo $i > many/$i; done")
+			"mkdir many cache; for i in $(seq 9); do echo $i > many/$i; touch cache/$i $i.log; done; " +
+			"printf 'cache/\n*.log\n' > .gitignore")
 		remove := func(names string) string {
 			return `python3 -c "import os; [os.remove('many/' + n) for n in '` + names + `']"`
 		}
 		for _, line := range []string{
 			"git -C nested gc -q --prune=now", "git -C bare.git gc -q --prune=now", remove("123"),
+			`python3 -c "import os, shutil; shutil.rmtree('cache'); [os.remove(n + '.log') for n in '1234']"`,
 		} {
 			if got := a.declined(line); got != "" {
 				t.Errorf("%s: asks about %q", line, got)
@@ -139,6 +141,9 @@ func TestLayersLandingDeletes(t *testing.T) {
 		}
 		if got := a.declined(remove("4567")); got != "it deletes 4 files" {
 			t.Errorf("more than the configured number: asks about %q", got)
+		}
+		if got := a.declined("echo many >> .gitignore; " + remove("4567")); got != "it deletes 4 files" {
+			t.Errorf("what the command itself has git ignore: asks about %q", got)
 		}
 		for deletes, want := range map[string]string{"1": "it deletes 2 files", "100": ""} {
 			a.sh("printf '[landing]\\ndeletes = " + deletes + "\\n' > .sandboxd.toml; touch many/4 many/5")

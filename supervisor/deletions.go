@@ -59,8 +59,8 @@ func (d deletions) inRepository(rel string) bool {
 
 // ask asks about the deletion of more than most files, or of all that the project has. A file that the set creates
 // elsewhere with the same size, mode and time of modification was moved, as mv(1) copies it. Those of git directories
-// and of dependencies' and build trees do not count.
-func (d deletions) ask(changes []layer.Change, most int) []landAsk {
+// and of dependencies' and build trees do not count, nor among many those that git ignores.
+func (d deletions) ask(changes []layer.Change, most int, ignores func() *git.Ignores) []landAsk {
 	type copied struct {
 		size, time int64
 		mode       uint32
@@ -72,7 +72,7 @@ func (d deletions) ask(changes []layer.Change, most int) []landAsk {
 			created[of(c.New)]++
 		}
 	}
-	n := 0
+	var deleted []string
 	for _, c := range changes {
 		switch {
 		case c.New.Kind != layer.Absent || c.Old.Kind != layer.File && c.Old.Kind != layer.Symlink:
@@ -80,17 +80,33 @@ func (d deletions) ask(changes []layer.Change, most int) []landAsk {
 		case c.Old.Kind == layer.File && created[of(c.Old)] > 0:
 			created[of(c.Old)]--
 		default:
-			n++
+			deleted = append(deleted, string(c.Path))
 		}
 	}
-	left := maxLooked
+	n, left := len(deleted), maxLooked
+	if n > most {
+		n -= ignored(ignores(), deleted)
+	}
 	switch {
 	case n > most:
 		return []landAsk{{Why: fmt.Sprintf("it deletes %d files", n)}}
-	case n > 0 && d.emptied(".", &left):
+	case len(deleted) > 0 && d.emptied(".", &left):
 		return []landAsk{{Why: "it deletes all files of the project"}}
 	}
 	return nil
+}
+
+// ignored counts the files that the rules ignore, if there are some.
+func ignored(rules *git.Ignores, files []string) (n int) {
+	for _, at := range files {
+		if rules == nil {
+			return 0
+		}
+		if top, err := rules.Top(at, false); err == nil && top != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // maxLooked bounds the entries that are looked at for one file that a landing leaves. Where that many hold none, none

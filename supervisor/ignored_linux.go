@@ -68,15 +68,24 @@ func (r *layeredRun) landRest(
 	return err
 }
 
-// ignoredTops returns the topmost ignored paths that have the conflicts; none where git does not ignore one of these,
-// or the change set changes a protected name there.
-func (r *layeredRun) ignoredTops(names profile.Profile, conflicts []layer.Note) (tops []layer.Name) {
+// ignores are the ignore rules of the project as it is before the landing; nil: it has none that can be read.
+func (r *layeredRun) ignores() *git.Ignores {
 	repos, err := git.Find(git.Disk, r.sess.Root)
 	if err != nil || len(repos) == 0 || repos[0].Doubt || repos[0].Worktree != r.sess.Root {
 		return nil
 	}
 	rules, err := git.Reader{Host: git.Disk, Home: r.sess.Home}.Ignores(repos[0])
 	if err != nil {
+		return nil
+	}
+	return rules
+}
+
+// ignoredTops returns the topmost ignored paths that have the conflicts; none where git does not ignore one of these,
+// or the change set changes a protected name there.
+func (r *layeredRun) ignoredTops(names profile.Profile, conflicts []layer.Note) (tops []layer.Name) {
+	rules := r.ignores()
+	if rules == nil {
 		return nil
 	}
 	for _, n := range conflicts {

@@ -53,7 +53,7 @@ func (r *layeredRun) setAsks(chosen func(int) bool, shown shell.Verdict) ([]land
 		asks = append(asks, d.askRepositories(set, chosen)...)
 	}
 	if !shown.Delete {
-		asks = append(asks, d.ask(set.ChangesOf(chosen), cfg.Landing.Deletes)...)
+		asks = append(asks, d.ask(set.ChangesOf(chosen), cfg.Landing.Deletes, r.ignores)...)
 	}
 	return asks, nil
 }
