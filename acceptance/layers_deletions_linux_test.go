@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,6 +154,30 @@ func TestLayersLandingDeletes(t *testing.T) {
 		}
 		if got := a.declined(remove("6789")); got != "it deletes 4 files" {
 			t.Errorf("the project has deletes = 100: asks about %q", got)
+		}
+	})
+}
+
+// R-LY-07: files from which programs run when a person builds land, and the result names them; with [files] ask_build
+// their landing asks. Those of dependencies do neither.
+func TestLayersNameBuildFiles(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.containedLayers("")
+		a.repository()
+		const line = "mkdir -p sub node_modules/dep; for f in Makefile sub/vite.config.ts sub/x.txt " +
+			"node_modules/dep/package.json; do echo >> $f; done"
+		build := []string{a.project + "/Makefile", a.project + "/sub/vite.config.ts"}
+		r := a.landing(func(ipc.Approval) bool { return false }, "run", "--json", "-c", line)
+		slices.Sort(r.Changes.Build)
+		if r.code != 0 || !slices.Equal(r.Changes.Build, build) {
+			t.Errorf("got %d %s%s, want that it names %q", r.code, r.out, r.err, build)
+		}
+		a.sh("printf '[files]\\nask_build = true\\n' > .sandboxd.toml")
+		if got := a.declined(line); strings.Count(got, "ask_build") != 2 || !strings.Contains(got, build[1]) {
+			t.Errorf("asks about %q, want %q", got, build)
+		}
+		if got := a.declined("echo >> sub/x.txt"); got != "" {
+			t.Errorf("another file: asks about %q", got)
 		}
 	})
 }

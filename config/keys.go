@@ -65,6 +65,8 @@ var keys = []key{
 	{name: "files.safe", merge: grant, within: inList, doc: "globs of safe paths"},
 	{name: "files.protected", merge: restrict, project: true, doc: "names, at any depth, whose every change asks twice"},
 	{name: "files.unprotected", merge: grant, within: inList, doc: "built-in protected names that are not protected"},
+	{name: "files.ask_build", merge: narrow, within: trueIsNarrower, project: true,
+		doc: "true: files from which programs run when a person builds ask at the landing of a command on a layer"},
 	{name: "files.hidden", merge: restrict, project: true,
 		doc: "names, at any depth, that can be neither read nor written"},
 	{name: "files.read_only", merge: restrict, project: true, doc: "names, at any depth, that cannot be changed"},

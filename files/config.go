@@ -29,6 +29,8 @@ type Config struct {
 	// Unprotected takes names, spelled as listed but for their case, out of
 	// Protected. It cannot take out alwaysProtected.
 	Unprotected []string `toml:"unprotected"`
+	// AskBuild has the landing of a layered command ask about files from which programs run when a person builds.
+	AskBuild bool `toml:"ask_build"`
 	// Hidden are names in the same form as Protected: a match, and all below it, cannot be
 	// read, listed, searched, or changed.
 	Hidden []string `toml:"hidden"`

@@ -175,6 +175,7 @@ type RunChanges struct {
 	Modified int      `json:"modified,omitempty"` // paths
 	Deleted  int      `json:"deleted,omitempty"`  // paths
 	Paths    []string `json:"paths,omitempty"`    // the first 100
+	Build    []string `json:"build,omitempty"`    // created or modified files that run when a person builds, the first 100
 	Undo     string   `json:"undo,omitempty"`     // the id that takes them back
 }
 

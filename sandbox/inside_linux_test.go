@@ -119,7 +119,6 @@ func TestInsideShowsMutations(t *testing.T) {
 			return true
 		},
 		"the network is the host's":            func(op *stage.Operation) bool { return op.Kind != stage.OpNetwork },
-		"the user namespace is the server's":   func(op *stage.Operation) bool { return op.Kind != stage.OpUser },
 		"what is read-only inside is writable": func(op *stage.Operation) bool { return op.Path != dir+"/.git/config" },
 	} {
 		rows := lookInside(t, native, p, dir, lookAround, func(plan *Plan) {

@@ -151,6 +151,9 @@ func (s *Supervisor) await(ctx context.Context, r running, layered *layeredRun, 
 	s.tellRefusals(r.e, r.j, r.proc, result)
 	result.Code, result.Exit = exit.Code, exit // landing may replace the code
 	layered.land(ctx, r.e, r.check, result)
+	if c := result.Changes; c != nil {
+		c.Build = buildFiles(r.e.Session.Root, slices.Concat(c.Created, c.Modified))
+	}
 	return exit
 }
 

@@ -43,6 +43,8 @@ type Changes struct {
 	Landed bool
 	// Own is the command's own exit status where that of the run is 126, as its change set did not land; nil elsewhere.
 	Own *int
+	// Build are the created and modified files from which programs run when a person builds.
+	Build []string
 	// HeldID names it for landing and dropping; see [Supervisor.File].
 	HeldID string
 }

@@ -273,7 +273,7 @@ func wireRunChanges(c *supervisor.Changes) *ipc.RunChanges {
 		Kind: string(c.Kind), Direct: c.Direct, Landed: landed, Exit: c.Own, Held: c.Held, HeldID: c.HeldID, Digest: c.Digest,
 		Covered: c.Covered, Why: c.Why, LeftOut: c.LeftOut, Skipped: c.Skipped, Undo: c.Undo,
 		Created: len(c.Created), Modified: len(c.Modified), Deleted: len(c.Deleted),
-		Paths: paths[:min(len(paths), maxRunPaths)],
+		Paths: paths[:min(len(paths), maxRunPaths)], Build: c.Build[:min(len(c.Build), maxRunPaths)],
 	}
 }
 

@@ -1066,6 +1066,8 @@ export interface RunChanges {
   deleted?: number;
   /** the first 100 */
   paths?: string[];
+  /** created or modified files that run when a person builds, the first 100 */
+  build?: string[];
   /** the id that takes them back */
   undo?: string;
 }

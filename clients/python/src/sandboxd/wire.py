@@ -893,6 +893,7 @@ class RunChanges(TypedDict, total=False):
     modified: int  # paths
     deleted: int  # paths
     paths: List[str]  # the first 100
+    build: List[str]  # created or modified files that run when a person builds, the first 100
     undo: str  # the id that takes them back
 
 
