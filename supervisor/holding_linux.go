@@ -87,6 +87,10 @@ func (r *layeredRun) noteHeld(why string) error {
 
 // publish publishes the state of the change set of a run that ends.
 func (r *layeredRun) publish(e *Exec, state approval.ChangeState, c *Changes) {
+	left := 0
+	if state == approval.ChangeLanded && c.HeldID != "" {
+		left = len(r.l.Set().Changes()) - c.Len()
+	}
 	r.s.publish(r.rec, e, approval.ChangeSet{ID: heldID(r.rec.Exec), Digest: c.Digest, State: state, Why: c.Held,
-		Undo: c.Undo}, c.Changes)
+		Undo: c.Undo, Left: left}, c.Changes)
 }

@@ -253,7 +253,8 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 	if err != nil && r.reopen() == nil && r.l.Status() == layer.Landed {
 		err = r.unland(kept, c, err)
 	}
-	if c.Landed = err == nil; c.Landed {
+	if err == nil {
+		c.Landed = c.HeldID == "" // else a part is held
 		result.tellUndo(c)
 		if c.Len() > 0 {
 			r.publish(e, approval.ChangeLanded, c)
