@@ -122,7 +122,8 @@ func measure(o options) (*report, error) {
 			return nil, err
 		}
 	}
-	warm := pairs[0].warm
+	bwrap, native := &pairs[0], &pairs[1] // what [sandbox] backend = "auto" chooses
+	warm := native.warm
 	r.idle = warm.resident()
 	p, err := defaultProfile(warm.project)
 	if err != nil {
@@ -142,7 +143,8 @@ func measure(o options) (*report, error) {
 			return nil, err
 		}
 		r.missing = missing
-		ours := append(first, way{name: "sbx run, warm", run: warm.sbxRun})
+		ours := append(first, way{name: "sbx run, warm, native", run: warm.sbxRun},
+			way{name: "sbx run, warm, bwrap", run: bwrap.warm.sbxRun})
 		if r.peers, err = interleaved(max(20, o.runs/4), append(ours, ways...)); err != nil {
 			return nil, err
 		}
@@ -162,7 +164,7 @@ func measure(o options) (*report, error) {
 		if err := fill(warm.project, o.files); err != nil {
 			return nil, err
 		}
-		if r.inside, err = inside(works, [2]place{bareIn(warm.project), insideOf("inside", pairs[0].warmClient)},
+		if r.inside, err = inside(works, [2]place{bareIn(warm.project), insideOf("inside", native.warmClient)},
 			7); err != nil {
 			return nil, err
 		}

@@ -102,7 +102,7 @@ func (r *report) peerTable(b *strings.Builder) {
 		return
 	}
 	fmt.Fprintf(b, "The whole programs, `true`, %d runs of each in turns, milliseconds:\n\n| program | median | p99 | "+
-		"of bare | of sbx run |\n|---|---|---|---|---|\n", len(r.peers[0].times))
+		"of bare | of sbx run, native |\n|---|---|---|---|---|\n", len(r.peers[0].times))
 	for _, t := range r.peers {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", t.name, ms(t.median()), ms(t.at(0.99)),
 			ratio(t.median(), r.peers[0].median()), ratio(t.median(), r.peers[2].median()))
