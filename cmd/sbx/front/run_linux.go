@@ -197,6 +197,8 @@ type exchange struct {
 	conn   int
 	mu     sync.Mutex // is never released before sbx-verbs is executed
 	answer answer
+	// Each signal comes in both: from wake it is received without mu, from signals with it.
+	wake, signals chan os.Signal
 }
 
 // forwarded lists the signals for the command. At the first one, front hands the exchange over to
@@ -210,17 +212,18 @@ const patience = time.Second
 // follow reads the answer until the command has ended, or something comes that
 // is for sbx-verbs.
 func (x *exchange) follow() {
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, forwarded...)
+	x.wake, x.signals = make(chan os.Signal, 8), make(chan os.Signal, 8)
+	signal.Notify(x.wake, forwarded...)
+	signal.Notify(x.signals, forwarded...)
 	go func() {
-		s := <-signals
+		<-x.wake
 		x.mu.Lock()
-		x.handOver(s.(syscall.Signal))
+		x.handOver()
 	}()
 	time.AfterFunc(patience, func() {
 		x.mu.Lock()
 		if len(x.answer.raw) == 0 {
-			x.handOver(0)
+			x.handOver()
 		}
 		x.mu.Unlock()
 	})
@@ -238,26 +241,42 @@ func (x *exchange) follow() {
 		}
 		switch {
 		case len(x.answer.raw) == 0 && err == syscall.ECONNRESET: // it left, and has not read the request
-			signal.Stop(signals)
+			if s := x.endSignals(); s != 0 {
+				syscall.Kill(os.Getpid(), s)
+			}
 			rest("")
 		case n <= 0 || err != nil:
-			x.handOver(0)
+			x.handOver()
 		}
 		x.answer.raw = append(x.answer.raw, piece[:n]...)
 		switch status, v := x.answer.look(); v {
 		case ended:
 			os.Exit(status)
 		case rich:
-			x.handOver(0)
+			x.handOver()
 		}
 		x.mu.Unlock()
+	}
+}
+
+// endSignals returns the first signal that arrived, 0 for none. From then on a signal ends front, as none that front
+// receives would be known to sbx-verbs.
+func (x *exchange) endSignals() syscall.Signal {
+	signal.Stop(x.wake)
+	signal.Stop(x.signals) // returns when each signal that was received is in the channel
+	select {
+	case s := <-x.signals:
+		return s.(syscall.Signal)
+	default:
+		return 0
 	}
 }
 
 // handOver executes sbx-verbs to continue the exchange. It passes the connection, a file
 // with the part of the answer that was read, the signal that arrived, if any, and the
 // number of the last event whose output was written.
-func (x *exchange) handOver(sig syscall.Signal) {
+func (x *exchange) handOver() {
+	sig := x.endSignals()
 	file, err := unix.MemfdCreate("answer", 0)
 	if err == nil && len(x.answer.raw) > 0 {
 		_, err = unix.Pwrite(file, x.answer.raw, 0)
