@@ -41,7 +41,9 @@ func findCgroups() (*cgroups, error) {
 	for _, find := range []func(map[string]string) (*cgroups, error){findV2, findV1} {
 		c, err := find(own)
 		if err == nil {
-			go c.sweep()
+			if !c.sweep() {
+				go c.sweepLater()
+			}
 			return c, nil
 		}
 		reasons = append(reasons, err.Error())
@@ -140,17 +142,8 @@ func pidNamespace() string {
 
 // sweep removes the groups of killed daemons of this pid namespace: those named
 // after processes that no longer exist. The kernel refuses to remove one that is
-// in use: those whose processes are about to end are tried again for sweepTime.
-func (c *cgroups) sweep() {
-	for start := time.Now(); !c.sweepOnce() && time.Since(start) < sweepTime; {
-		time.Sleep(50 * time.Millisecond)
-	}
-}
-
-const sweepTime = 10 * time.Second
-
-// sweepOnce reports whether none of these groups is left.
-func (c *cgroups) sweepOnce() bool {
+// in use; sweep reports whether none is left.
+func (c *cgroups) sweep() bool {
 	all := true
 	for _, dir := range c.dirs {
 		entries, _ := os.ReadDir(filepath.Dir(dir))
@@ -165,6 +158,15 @@ func (c *cgroups) sweepOnce() bool {
 	}
 	return all
 }
+
+// sweepLater removes the groups whose processes were about to end.
+func (c *cgroups) sweepLater() {
+	for start := time.Now(); time.Since(start) < sweepTime && !c.sweep(); {
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+const sweepTime = 10 * time.Second
 
 // removeTree removes a group and those in it, and reports whether nothing of them is left.
 func removeTree(dir string) bool {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"sandboxd/files/snapshot"
 	"sandboxd/git"
@@ -197,7 +198,10 @@ func (d deletions) pruned(rel string) bool {
 
 // buildTrees returns whether a path is in a dependencies' or build tree of the project.
 func buildTrees(root string) func(rel string) bool {
-	index, _ := os.ReadFile(filepath.Join(root, ".git", "index"))
+	index := sync.OnceValue(func() []byte {
+		b, _ := os.ReadFile(filepath.Join(root, ".git", "index"))
+		return b
+	})
 	return func(rel string) bool {
 		for dir := filepath.Dir(rel); dir != "."; dir = filepath.Dir(dir) {
 			has := func(name string) bool {

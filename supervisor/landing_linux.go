@@ -56,7 +56,8 @@ func (r *layeredRun) setAsks(chosen func(int) bool, shown shell.Verdict) ([]land
 	if !shown.Delete {
 		asks = append(asks, d.ask(set.ChangesOf(chosen), cfg.Landing.Deletes, r.ignores)...)
 	}
-	if c := changedPaths(r.sess.Root, set.ChangesOf(chosen)); cfg.Files.AskBuild {
+	if cfg.Files.AskBuild {
+		c := changedPaths(r.sess.Root, set.ChangesOf(chosen))
 		for _, p := range buildFiles(r.sess.Root, slices.Concat(c.Created, c.Modified)) {
 			asks = append(asks, landAsk{Path: p, Why: "programs run from it when a person builds ([files] ask_build)"})
 		}

@@ -109,13 +109,14 @@ func (s *Supervisor) stack(e *Exec, j *judgement, p profile.Profile) error {
 		return nil
 	}
 	base, err := s.ProfileOf(e.Session)
+	direct := s.layerable(e.Session)
 	switch {
 	case err != nil:
 		return err
 	case j.kind == RunDirect:
 		j.unseen = "a direct run works in the project itself"
-	case s.layerable(e.Session) != "":
-		j.unseen = s.layerable(e.Session)
+	case direct != "":
+		j.unseen = direct
 	case !s.isWithin(p, base):
 		j.unseen = "it may do more than the session's other commands"
 	case j.kind == RunLayered && len(held) >= sandbox.MaxAbove:

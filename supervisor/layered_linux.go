@@ -303,8 +303,7 @@ func (r *layeredRun) unrestorable(c *Changes, landed func(int) bool) {
 
 // landed returns what has landed since had, and has the commands that run meanwhile say that they may not have seen it.
 func (r *layeredRun) landed() func(int) bool {
-	now := r.l.At()
-	landed := func(i int) bool { return now[i] && (r.had == nil || !r.had[i]) }
+	landed := r.since()
 	r.s.turns.landed(r.sess.Root, r.view, changedPaths(r.sess.Root, r.l.Set().ChangesOf(landed)))
 	return landed
 }

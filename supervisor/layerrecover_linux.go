@@ -66,7 +66,7 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (c *Changes, err e
 		return c, err
 	}
 	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, granted: note.Granted, above: note.Above,
-		stale: note.Stale, chosen: note.Chosen, had: note.Had}
+		stale: note.Stale, chosen: note.Chosen, stays: note.Stays, had: note.Had}
 	if r.root, err = openRoot(sess.Root); err != nil {
 		return c, err
 	}
@@ -135,12 +135,18 @@ func (r *layeredRun) keepRecovered(ctx context.Context, w *worker.Client, dir *o
 
 // tellLanded puts what has landed since had into c.
 func (r *layeredRun) tellLanded(c *Changes) {
-	set, at, had := r.l.Set(), r.l.At(), r.hadAll()
+	set := r.l.Set()
 	if set == nil {
 		return
 	}
 	c.Landed, c.Digest, c.Covered = true, set.Digest(), true
-	c.Changes = changedPaths(r.sess.Root, set.ChangesOf(func(i int) bool { return at[i] && !had[i] }))
+	c.Changes = changedPaths(r.sess.Root, set.ChangesOf(r.since()))
+}
+
+// since returns what has landed since had.
+func (r *layeredRun) since() func(int) bool {
+	at, had := r.l.At(), r.hadAll()
+	return func(i int) bool { return at[i] && !had[i] }
 }
 
 // hadAll is which parts had landed before the landing that did not end.

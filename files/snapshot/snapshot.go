@@ -143,15 +143,16 @@ var skipped = map[string][]string{
 }
 
 // Skips reports whether a directory, by its path from the repository's top, is a dependencies' or
-// build tree: it has the name of one, and index, the repository's (gitformat-index(5)), has no file
-// below it. An index that does not list whole paths (version 4, a split one) tracks everything. has
-// reports whether a file exists, by its path from the directory around.
-func Skips(rel string, index []byte, has func(name string) bool) bool {
+// build tree: it has the name of one, and the repository's index (gitformat-index(5)), which is asked
+// for only then, has no file below it. An index that does not list whole paths (version 4, a split one)
+// tracks everything. has reports whether a file exists, by its path from the directory around.
+func Skips(rel string, indexOf func() []byte, has func(name string) bool) bool {
 	evidence, named := skipped[path.Base(rel)]
-	switch {
-	case !named, len(evidence) > 0 && !slices.ContainsFunc(evidence, has):
+	if !named || len(evidence) > 0 && !slices.ContainsFunc(evidence, has) {
 		return false
-	case len(index) < 12:
+	}
+	index := indexOf()
+	if len(index) < 12 {
 		return true
 	}
 	return index[7] < 4 && !bytes.Contains(index, []byte("link\x00\x00")) && !bytes.Contains(index, []byte(rel+"/"))

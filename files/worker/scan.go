@@ -292,7 +292,7 @@ func (w *scan) below(d *tree.Dir, name, rel string, repo repository) error {
 		st, err := inner.Stat(path.Base(name))
 		return err == nil && st.Kind == files.File
 	}
-	if snapshot.Skips(relativePath(repo.top, rel), repo.index, has) {
+	if snapshot.Skips(relativePath(repo.top, rel), func() []byte { return repo.index }, has) {
 		w.sum.Skip(rel)
 		return w.lack(rel, "")
 	}

@@ -66,7 +66,7 @@ func (u *undoing) skips(in, name string) bool {
 	if _, err := u.folder(path.Join(in, name)); err != nil {
 		return false
 	}
-	return snapshot.Skips(name, nil, func(beside string) bool {
+	return snapshot.Skips(name, func() []byte { return nil }, func(beside string) bool {
 		t, rel, err := u.server.at(path.Join(in, path.Dir(beside)))
 		if err != nil {
 			return false
