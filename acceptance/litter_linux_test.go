@@ -255,6 +255,33 @@ func TestForcedDeathsLeaveNothing(t *testing.T) {
 	})
 }
 
+// A client that dies right after it has asked, and has no session of the kernel's in common with anybody: its command
+// ends with it, not when the time to follow it is over.
+func TestClientDiesAtOnce(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.approveAllCold()
+		a.sbx("run", "--", "true")
+		rnd := rand.New(rand.NewPCG(3, 4))
+		for i := range 100 {
+			cmd := a.command(t.Context(), filepath.Join(bin, "sbx"), "run", "-c", "sleep "+litterMark)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			moment := time.Duration(2000+rnd.IntN(6000)) * time.Microsecond
+			time.Sleep(moment)
+			cmd.Process.Kill()
+			cmd.Wait()
+			start := time.Now()
+			for len(a.look().processes) > 0 {
+				if took := time.Since(start); took > slow*deadlineOfDeaths {
+					t.Fatalf("client %d, killed after %v: its command is still there %v later", i, moment, took)
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+	})
+}
+
 // The same where Landlock is alone: there the reaper holds a command together.
 func TestForcedDeathsByLandlockAlone(t *testing.T) {
 	a := ordinaryActor(t)

@@ -43,8 +43,10 @@ func (b *backend) exec(c ipc.Caller, id string) (*supervisor.Exec, error) {
 	if c.Role == ipc.RoleApprover {
 		return e, nil
 	}
-	if p := c.Peer; e.ByTicket() && e.Peer.PID == p.PID && e.Peer.Start == p.Start {
-		return e, nil // the bearer of the ticket has no secret of the session
+	if p := c.Peer; e.Peer.PID == p.PID && e.Peer.Start == p.Start {
+		// Who started it proved then that it may; who brought a ticket has no secret, and a session of the kernel's ends
+		// with a client that dies.
+		return e, nil
 	}
 	if _, err := b.session(c, e.Session.ID); err != nil {
 		return nil, err
