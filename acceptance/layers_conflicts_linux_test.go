@@ -25,7 +25,7 @@ type secondWriter func(a *actor, round int) (end func() map[string][]string)
 // $ACCEPTANCE_LAYER_CONFLICTS is the number of runs; the program then also keeps a file open before it writes.
 func TestLayerConflicts(t *testing.T) {
 	rounds := atLeastOne(t, "ACCEPTANCE_LAYER_CONFLICTS", 9)
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		ends, session := map[string]int{}, a.coders(1)[0]
 		for round := range rounds {

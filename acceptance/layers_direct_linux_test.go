@@ -12,7 +12,7 @@ import (
 // the command failed: a directory that exists is not renamed and a FIFO has no reader, which work with --direct, and a
 // socket has no server, as in no sandbox.
 func TestLayersNameTheRemedy(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh("mkdir dir && touch dir/file && mkfifo pipe")
 		socket, err := net.Listen("unix", filepath.Join(a.project, "listens"))

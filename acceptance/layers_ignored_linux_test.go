@@ -9,7 +9,7 @@ import (
 // directory whole, and the rest lands with the command's own status. One that git tracks, or that the rules ignore only
 // from the command on, holds all.
 func TestLayersHoldIgnoredPathsAlone(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()
 		a.sh("printf '*.log\\n.cache/\\n/.vscode/\\n' > .gitignore; mkdir -p .cache/x .vscode sub; " +

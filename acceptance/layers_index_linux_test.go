@@ -6,7 +6,7 @@ import "testing"
 // them again to see that they are unchanged, a person's git status does not write the index, and the run can be undone
 // after that.
 func TestLayersRefreshTheIndex(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()
 		a.sh("mkdir more; for i in $(seq 40); do echo $i > more/$i; done")

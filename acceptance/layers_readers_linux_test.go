@@ -45,7 +45,7 @@ func TestReadersCannotWrite(t *testing.T) {
 	if err != nil || os.Chmod(programs, 0o755) != nil {
 		t.Fatal(err)
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.sh("mkfifo pipe; git config user.email b@example.com; git add -A; touch src/*.txt")
 		also := a.project + "-also"

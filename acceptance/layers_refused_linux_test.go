@@ -179,7 +179,7 @@ func TestLayersWithoutOverlays(t *testing.T) {
 		t.Log("left out: only root can make such a host; CI runs this as root")
 		return
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		refuse, tries := a.refusable()
 		refuse.Store(true)
 		a.layered()
@@ -201,7 +201,7 @@ func TestLayerThatCanNotBeMounted(t *testing.T) {
 		t.Log("left out: only root can make such a host; CI runs this as root")
 		return
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		refuse, tries := a.refusable()
 		a.startWith("sandbox = {backend = \"native\", layers = \"auto\", warm = 0}\napproval.policy = \"contained\"")
 		a.sbx("trust")

@@ -71,7 +71,7 @@ git status --porcelain | sort; git log --format=%s; git fsck --no-dangling --no-
 // R-LY-02, R-LY-04: tools that make, move and replace many files leave in a layered run what they leave outside, and
 // undo gives back what was there.
 func TestLayeredTools(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()
 		a.sh(`mkdir -p pack/package && cd pack && echo '{"name":"one","version":"1.0.0"}' > package/package.json &&

@@ -12,7 +12,7 @@ import (
 // R-LY-03, rule 2: a file that a program outside has open for writing is a conflict, as its later writes would be cut
 // off from the name. The worker needs leases for this, which commands can't take.
 func TestLayersSpareOpenFiles(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh("echo first > log")
 		log, err := os.OpenFile(filepath.Join(a.project, "log"), os.O_WRONLY|os.O_APPEND, 0)
@@ -40,7 +40,7 @@ func TestLayersSpareOpenFiles(t *testing.T) {
 // R-LY-03, R-LY-04, rule 2: a program that found a file before the landing displaced it, and opens that for writing
 // later, has written a version of its own. Undo names it and restores it.
 func TestLayersKeepLateVersions(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh("echo first > log; echo other > other")
 		found, err := os.Open(filepath.Join(a.project, "log"))
@@ -72,7 +72,7 @@ func TestLayersKeepLateVersions(t *testing.T) {
 // R-LY-03, rule 3: a file that a command creates does not land in another directory that somebody put in the place of
 // the one that it saw; beside entries that others create, it does.
 func TestLayersSpareSwappedDirectories(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh("mkdir -p made/sub moved same other/sub; echo theirs > other/file; touch -d 2020-01-01 made moved same other")
 		time.Sleep(30 * time.Millisecond) // their times of change are from before the command, by a coarse clock, too

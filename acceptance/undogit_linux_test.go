@@ -15,7 +15,7 @@ const commits = "echo more >> src/one.txt && git add -A && git commit -qm second
 // R-LY-04, layers.md rule 4: an undo waits for no lock of git and overrides none: where git holds the index or a
 // reference that would change, it names the lock and changes nothing. Without one it leaves no lock of its own.
 func TestUndoRefusesGitsLocks(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
 		before := a.everything()
@@ -60,7 +60,7 @@ func TestUndoRefusesGitsLocks(t *testing.T) {
 // R-LY-04, layers.md rule 4: git can't write while an undo changes its directory, also where the daemon and its worker
 // are killed meanwhile; the next daemon removes the locks, and the undo can be finished.
 func TestUndoHoldsGitsLocks(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
 		before := a.everything()
@@ -112,7 +112,7 @@ func TestUndoHoldsGitsLocks(t *testing.T) {
 // R-LY-04, layers.md rule 4: an undo restores no reference whose objects git has removed meanwhile: it names the object
 // and changes nothing, and --rest leaves the whole git directory as it is.
 func TestUndoNeedsGitsObjects(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
 		a.sh("git config core.logAllRefUpdates false && rm -rf .git/logs && git commit -qm second")
@@ -146,7 +146,7 @@ func TestUndoNeedsGitsObjects(t *testing.T) {
 
 // R-LY-04: objects that a command removed come back with the references to them.
 func TestUndoBringsGitsObjectsBack(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
 		a.sh("git branch gone $(git commit-tree -p HEAD -m gone HEAD^{tree}); git branch packed " +
@@ -172,7 +172,7 @@ func TestUndoBringsGitsObjectsBack(t *testing.T) {
 // R-LY-04, layers.md rule 4: a git directory is undone as one unit: a path in it means all of it, and one in the
 // work tree leaves it alone.
 func TestUndoOfAPathTakesTheWholeGitDirectory(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
 		inGit := func() string {

@@ -69,7 +69,7 @@ func withoutObjects(everything string) string {
 // R-LY-11, R-LY-04: a command that a person approved deletes and changes uncommitted work; undo gives
 // everything back: contents, modes, times, links, and git's own state.
 func TestUndoOfRuns(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.direct()
 		before := a.everything()
@@ -107,7 +107,7 @@ func TestUndoOfRuns(t *testing.T) {
 // objects of one that was there stay, and so does a dependencies' tree with the folder that was created for it.
 func TestUndoOfCreatedRepositories(t *testing.T) {
 	const commit = "git -c user.name=a -c user.email=a@b commit -qm"
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.sh("git init -q --bare lib.git && git push -q lib.git HEAD")
 		a.sh("git -C lib.git symbolic-ref HEAD $(git symbolic-ref HEAD)")
@@ -164,7 +164,7 @@ func TestUndoOfCreatedRepositories(t *testing.T) {
 // R-LY-11: undo of all changes of a while leaves in the trash what a command made under a protected name, which was not
 // there before; it comes back by its own id.
 func TestUndoSinceLeavesTheTrash(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.direct()
 		before := a.everything()
@@ -184,7 +184,7 @@ func TestUndoSinceLeavesTheTrash(t *testing.T) {
 // R-LY-11: undo refuses what changed since, names it, and offers the rest; a part can be undone by
 // itself; nothing of what changed since is lost.
 func TestUndoOfRunsRefusesLaterChanges(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.direct()
 		id := a.changesOf(
@@ -217,7 +217,7 @@ func TestUndoOfRunsRefusesLaterChanges(t *testing.T) {
 // R-LY-11: a daemon that is killed while a command runs leaves a change set that the next one finds
 // and can undo.
 func TestUndoOfARunThatWasCutOff(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.direct()
 		before := a.everything()
@@ -247,7 +247,7 @@ func TestUndoOfARunThatWasCutOff(t *testing.T) {
 
 // R-LY-11: what a snapshot lacks is said, and such a run is not covered.
 func TestRunsThatAreNotCovered(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		config := filepath.Join(a.dir, "config.toml")
 		text := "[sandbox]\nlayers = \"off\"\n[files.undo]\nkeep_bytes = 4000000\n"
 		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
@@ -277,7 +277,7 @@ func TestRunsThatAreNotCovered(t *testing.T) {
 // R-LY-11, rule 22: a snapshot reads a file again only where it may have changed: the worker has leases, by which it
 // sees that nobody has a file open for writing.
 func TestSnapshotsReadFilesOnce(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.direct()
 		a.sh("truncate -s 400M big")
 		shortest := func(before string) time.Duration {
