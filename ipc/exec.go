@@ -57,6 +57,7 @@ type EventsRequest struct {
 	ID      string
 	FromSeq uint64 // ?from_seq=; the first event wanted; 0 and 1: from the beginning
 	Watch   bool   // ?watch=1; look on: never slows the command, never keeps it alive, may get gaps
+	Starts  bool   // set by the server: the same request has started the command, and needs no other proof
 }
 
 // EventType is the kind of an Event.

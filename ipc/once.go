@@ -46,22 +46,31 @@ func newMemory[Resp any]() *memory[Resp] { return &memory[Resp]{users: map[int]*
 
 // startOnce is Backend.StartExec, once for each key.
 func startOnce(x *exchange) method[ExecRequest, ExecStarted] {
-	return func(b Backend, ctx context.Context, c Caller, r ExecRequest) (ExecStarted, error) {
-		k := onceKey{session: r.Session, key: r.IdempotencyKey, secret: c.Secret}
-		return x.starts.do(ctx, c, k, func() []byte { return encode(r) },
-			func() (ExecStarted, error) { return x.startWith(ctx, c, r) })
+	return func(_ Backend, ctx context.Context, c Caller, r ExecRequest) (ExecStarted, error) {
+		started, _, err := x.start(ctx, c, r)
+		return started, err
 	}
+}
+
+// start starts a command, once for each key, and reports whether this request did.
+func (x *exchange) start(ctx context.Context, c Caller, r ExecRequest) (started ExecStarted, starts bool, err error) {
+	k := onceKey{session: r.Session, key: r.IdempotencyKey, secret: c.Secret}
+	started, err = x.starts.do(ctx, c, k, func() []byte { return encode(r) }, func() (ExecStarted, error) {
+		starts = true
+		return x.startWith(ctx, c, r)
+	})
+	return started, starts, err
 }
 
 // runOnce is startOnce, and the events of the started command. The first has the answer of
 // exec.start.
 func runOnce(x *exchange, r ExecRequest) (Stream[Event], error) {
 	ctx := x.r.Context()
-	started, err := startOnce(x)(x.backend, ctx, x.caller, r)
+	started, starts, err := x.start(ctx, x.caller, r)
 	if err != nil {
 		return nil, err
 	}
-	events, err := x.backend.ExecEvents(ctx, x.caller, EventsRequest{ID: started.ID})
+	events, err := x.backend.ExecEvents(ctx, x.caller, EventsRequest{ID: started.ID, Starts: starts})
 	if err != nil {
 		return nil, err
 	}

@@ -201,6 +201,9 @@ func (s *Supervisor) Return(text string, r ExecRequest) {
 	}
 }
 
+// ByTicket reports whether a ticket brought the command.
+func (e *Exec) ByTicket() bool { return e.Request.ticket != nil }
+
 // byTicket is the decision that the request's ticket carries for the command that would now
 // run; nil: none, and it is decided again.
 func (s *Supervisor) byTicket(e *Exec, j *judgement) (*approval.Decision, error) {

@@ -34,19 +34,23 @@ func (b *backend) session(c ipc.Caller, id string) (*supervisor.Session, error) 
 	return s, wireError(err)
 }
 
-// exec finds an execution of the caller's user.
-func (b *backend) exec(c ipc.Caller, id string) (*supervisor.Exec, error) {
+// execOfUser finds an execution of the served user.
+func (b *backend) execOfUser(_ ipc.Caller, id string) (*supervisor.Exec, error) {
 	e, ok := b.sup.ExecOf(id, servedUser())
 	if !ok {
 		return nil, &ipc.Error{Code: ipc.CodeNotFound, Message: fmt.Sprintf("there is no execution %q", id)}
 	}
-	if c.Role == ipc.RoleApprover {
-		return e, nil
+	return e, nil
+}
+
+// exec finds an execution that the caller may use.
+func (b *backend) exec(c ipc.Caller, id string) (*supervisor.Exec, error) {
+	e, err := b.execOfUser(c, id)
+	if err != nil || c.Role == ipc.RoleApprover {
+		return e, err
 	}
-	if p := c.Peer; e.Peer.PID == p.PID && e.Peer.Start == p.Start {
-		// Who started it proved then that it may; who brought a ticket has no secret, and a session of the kernel's ends
-		// with a client that dies.
-		return e, nil
+	if p := c.Peer; e.ByTicket() && e.Peer.PID == p.PID && e.Peer.Start == p.Start {
+		return e, nil // the bearer of the ticket has no secret of the session
 	}
 	if _, err := b.session(c, e.Session.ID); err != nil {
 		return nil, err
@@ -216,7 +220,11 @@ func (b *backend) AfterCall(ctx context.Context, c ipc.Caller, r ipc.AfterCallRe
 }
 
 func (b *backend) ExecEvents(_ context.Context, c ipc.Caller, r ipc.EventsRequest) (ipc.Stream[ipc.Event], error) {
-	e, err := b.exec(c, r.ID)
+	find := b.exec
+	if r.Starts {
+		find = b.execOfUser
+	}
+	e, err := find(c, r.ID)
 	if err != nil {
 		return nil, err
 	}
