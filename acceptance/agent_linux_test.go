@@ -125,7 +125,7 @@ func TestAgentInsideForbidden(t *testing.T) {
 // R-IP-08: wherever the sockets lie, also where every sandbox has a directory of
 // its own (/tmp, the home), an agent finds agent.sock there and nothing else.
 func TestAgentInsideFindsTheSocket(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		home, err := os.MkdirTemp(a.home, ".sockets-")
 		if err != nil {
 			t.Fatal(err)
@@ -213,7 +213,7 @@ func TestAgentTimeLimit(t *testing.T) {
 // A program in the home directory runs where [sandbox] exec names its place, and the refusal without that says so;
 // neither read nor write lets anything be executed. R-FS-03
 func TestProgramInTheHome(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		dir, err := os.MkdirTemp(a.home, ".programs-")
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // nothing of the home; its question says so. Another program, and the same one without --agent, has nothing of it.
 // R-IP-08
 func TestAgentPreset(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		dir, err := os.MkdirTemp(a.home, ".programs-")
 		if err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ rm README .gitignore
 // R-LY-11: what a whole agent inside did, by itself and by commands of its own, is undone as one run: the work tree,
 // untracked files and ignored ones that are no dependencies, and git's state are as they were.
 func TestUndoOfAnAgent(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()
 		a.sh("mkdir node_modules/.bin; cp " + filepath.Join(bin, "sbx") + " " + filepath.Join(bin, "sbx-verbs") +

@@ -130,7 +130,7 @@ type batches struct {
 // all covers what was listed, and deletes still ask; a quit gives up the rest and says
 // how many ran.
 func TestBatch(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
 		in := func(f func(batches, *testing.T)) func(*testing.T) {
 			return func(t *testing.T) {

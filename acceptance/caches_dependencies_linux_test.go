@@ -251,7 +251,7 @@ cd .. && git clone -q --bare index index.git`, entry)
 
 // R-OS-10: a cache that is larger than sandbox.cache is emptied before a command, with a warning.
 func TestCacheIsBounded(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.configured(deny + "[presets]\nuse = [\"python\"]\n[sandbox]\ncache = \"1MiB\"\n")
 		if r := a.sbx("trust", "--contained"); r.code != 0 {
 			t.Fatal(r)

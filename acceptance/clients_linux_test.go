@@ -117,7 +117,7 @@ func TestClients(t *testing.T) {
 			return startDriver(a, nil, node(t), a.readable(drivers)+"/driver.mjs", dist)
 		}},
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		for i, c := range clients {
 			if a.name == "root" && os.Geteuid() == 0 && i > 2 {
 				break // to a client every user is the same

@@ -13,7 +13,7 @@ import (
 
 // conformed runs f at a stage whose persons answer by a front end, with a performance that has no scenario.
 func conformed(t *testing.T, front func(*stage) frontEnd, f func(*performance)) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStageAnswering(a, "", front)
 		p := &performance{t: t, st: st,
 			open: map[[2]string]*opened{}, calls: map[string]*made{}, confirm: map[string]bool{}}

@@ -23,7 +23,7 @@ func (st *stage) begin(t *testing.T) *performance {
 //   - Row 001-65 yes: PERMISSION_TIMEOUT
 //   - Row 001-66 yes: PERMISSION_APPROVE_ALL and PERMISSION_QUIT
 func TestConformanceEvents(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
 		p := st.begin(t)
 		defer p.clear()
@@ -82,7 +82,7 @@ func TestConformanceEvents(t *testing.T) {
 //
 //   - Row 001-74 yes: audit: timestamp, tool, id, operation, decision, auto
 func TestConformanceRecord(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
 		p := st.begin(t)
 		defer p.clear()
@@ -134,7 +134,7 @@ func TestConformanceRecord(t *testing.T) {
 //   - Row 001-38 different: file_* names as tools in /v1/check | a tool that the agent runs itself
 //     is in the tables or asks (R-AP-24); the daemon's own file tool is POST /v1/files
 func TestConformanceLists(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
 		a.sh("mkdir -p sub")
 		agent := a.fileAgent(st.agent(""), ipc.KindAPI)

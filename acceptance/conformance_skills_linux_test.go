@@ -117,7 +117,7 @@ func (s *skillful) begin(allow ...string) {
 //
 //   - Row 003-29 different: a skill's list is trusted | a person approves the list first (R-SH-05)
 func TestConformanceSkills(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		s := newSkillful(t, a)
 		defer s.clear()
 		list := []string{"Bash(make build *)", "Bash(make exactly)", "send_email"}
@@ -152,7 +152,7 @@ func TestConformanceSkills(t *testing.T) {
 //
 //   - Row 003-28 yes: permissions of a skill, for the turn, also where the command executes project files
 func TestConformanceSkillFiles(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		s := newSkillful(t, a)
 		defer s.clear()
 		says := func(q ipc.Approval, want ...string) {

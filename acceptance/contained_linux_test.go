@@ -105,7 +105,7 @@ func TestContained(t *testing.T) {
 // R-LY-07: under the policy contained a layered run is asked about at its landing, not before: by protected names,
 // whatever its words are, and by what it deletes. Nothing of it is in the project without a yes.
 func TestContainedAsksAtLanding(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.sh("mkdir many && touch many/{1..60} && git add many && git commit -qm many && echo SECRET=1 > .env && " +
 			"printf '.env\n' >> .git/info/exclude")
@@ -137,7 +137,7 @@ func TestContainedAsksAtLanding(t *testing.T) {
 // R-LY-07: the first question of a project offers the policy, unless it is forbidden, and a yes for once trusts
 // nothing.
 func TestContainedIsOffered(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		first := func(trust string) (offered []string, answer result) {
 			wait := a.begin("run", "-c", "echo more >> src/one.txt")
@@ -178,7 +178,7 @@ func TestContainedIsOffered(t *testing.T) {
 // R-LY-07: what runs unasked writes nowhere besides the project, whatever the configuration lets commands write: no
 // undo covers it. What names such a place asks, and what can't do without one.
 func TestContainedWritesInTheProjectAlone(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		other := strings.TrimSpace(a.sh("mktemp -d /var/tmp/besides.XXXXXX"))
 		t.Cleanup(func() { a.sh("rm -rf " + other) })
@@ -212,7 +212,7 @@ func TestContainedWritesInTheProjectAlone(t *testing.T) {
 
 // R-LY-07: operators, blocks, asks, whitelist and safe-only win over the policy, and a project's file can't set it.
 func TestContainedIsForbidden(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.startWith(deny)
 		if r := a.sbx("trust", "--contained"); r.code != 0 {

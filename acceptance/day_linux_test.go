@@ -99,7 +99,7 @@ func (a *actor) proposed() []string {
 // R-UX-08, R-OS-07: the first question of a project proposes the presets that fit it; a program that the person's PATH
 // has and the command's has not is named, with the preset or the setting that shows it.
 func TestPresetsAreProposed(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		own := a.dir + "/tools"
 		a.sh("mkdir -p " + own + " ~/.nvm/sbx-test; for f in " + own + "/own-tool ~/.nvm/sbx-test/node-tool; do " +
 			`printf '#!/bin/sh\necho shown\n' > $f; chmod 755 $f; done`)

@@ -81,7 +81,7 @@ func TestKilledServerCutsOff(t *testing.T) {
 
 // A daemon whose sockets are gone leaves, so that another can serve. R-OP-03
 func TestLostSockets(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		os.RemoveAll(a.socketDir())
 		ended := make(chan struct{})
@@ -112,7 +112,7 @@ func count(cmdline string) int {
 
 // Issue "The main job", 6: one changed byte is found and its record named. R-AU-02
 func TestLogVerifyNamesAChangedRecord(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		for range 3 {
 			a.sbx("run", "--", "git", "status")
 		}

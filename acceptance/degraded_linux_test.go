@@ -225,7 +225,7 @@ func TestAutoNeedsNoBubblewrap(t *testing.T) {
 		t.Log("left out: only root can hide bwrap; CI runs this as root")
 		return
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		cmd := a.on(degradedHost{setup: hide}, requirements[0])
 		a.served(t, cmd)
 		if got := a.sbx("run", "-c", "echo x > made; cat made"); got.code != 0 || got.out != "x\n" {

@@ -24,7 +24,7 @@ func TestNoDescriptorIsInherited(t *testing.T) {
 	secret.WriteString("CANARY")
 	defer raiseFiles(t)()
 	fill(t, int(secret.Fd()))
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		// A shell with the descriptors 3 to 1023 open starts daemon and client. It
 		// opens them itself: those of the test are close-on-exec.
 		many := "ulimit -n 2048; for i in $(seq 3 1023); do eval \"exec $i</etc/passwd\"; done; exec "
@@ -105,7 +105,7 @@ func (a *actor) startBy(shell string) {
 // Issue "The sandbox", 5: the environment inside is what sbx profile show
 // says, and nothing of the daemon's. R-OS-08
 func TestEnvironmentInside(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.startBy("exec ")
 		got := a.sbx("run", "--", "env", "-0")
 		if got.code != 0 {

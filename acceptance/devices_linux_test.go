@@ -10,7 +10,7 @@ import (
 // machine's devices, but change them neither by a path nor by a descriptor. R-OS-02
 func TestDevicesOfTheMachine(t *testing.T) {
 	devices := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		before := map[string]os.FileInfo{}
 		for _, d := range devices {

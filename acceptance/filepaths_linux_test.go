@@ -18,7 +18,7 @@ import (
 // socket and the worker's sandbox, as root and as an ordinary user. files/worker
 // has the long table; here are the rows that a sandbox could change.
 func TestFilePathCatalogue(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.sh(
 			`mkdir d; echo x > a.txt; echo x > d/b.txt; ln -s a.txt in; ln -s ../a.txt d/up; ln -s /etc/passwd out; ln -s /etc dout; ln -s "$PWD/a.txt" absin
 ln -s loop loop; ln -s gone dangling; ln a.txt hard; mkfifo fifo; echo x > readonly; chmod 444 readonly; ln -s /proc/self/root proc; ln -s /dev/fd/0 fd

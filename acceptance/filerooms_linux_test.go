@@ -19,7 +19,7 @@ import (
 //   - Row 000-40 yes: path in no sandbox → blocked
 //   - Row 000-42 yes: read_file with read_approval asks
 func TestNamedSandboxes(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		data, err := os.MkdirTemp(a.home, "data-")
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // Issue "The main job", 3: inside, none of these succeeds. Each is tried by
 // the real client through the real socket. R-OS-03 R-OS-06 R-OS-07 R-OS-12
 func TestForbiddenActs(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		ssh := filepath.Join(a.home, ".ssh")
 		if _, err := os.Lstat(ssh); err != nil {

@@ -188,7 +188,7 @@ func TestChatStreamOfAnotherDaemon(t *testing.T) {
 // not dumpable, which the daemon cannot identify behind its connection.
 // Promise 4; R-IP-01
 func TestGatewayTokenOfWhoAsks(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.withGateway("[approval]\ntimeout = \"1m\"\ntimeout_remote = \"1m\"\n")
 		a.sbx("trust")
 		got := a.do(nil, "/bin/bash", "-c", fmt.Sprintf(`

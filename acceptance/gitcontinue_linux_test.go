@@ -62,7 +62,7 @@ func TestGitContinuesNothingThatRunsLeft(t *testing.T) {
 // A rebase of a person stays as it is while runs work beside it, and one that a run begins can be continued without the
 // lines that it would execute, which the report names. R-OS-03
 func TestGitContinues(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.direct()
 		a.sh(conflict + "! git rebase -q --exec 'touch mine' t")
 		before := a.sh("cat .git/rebase-merge/git-rebase-todo")
@@ -87,7 +87,7 @@ func TestGitContinues(t *testing.T) {
 // With layers, a rebase that a command began with a program to execute is held, and its reason names the program; one
 // without lands, and a person continues it. R-LY-03
 func TestGitContinuesLayered(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh(conflict)
 		r := a.sbx("run", "-c", "git rebase --exec 'touch theirs' t; echo 6 > f; git add f")

@@ -9,7 +9,7 @@ import (
 // In a linked work tree of a repository outside of the project git reads; it commits where the person grants that, and
 // the .git file that leads there stays as it is. R-OS-03
 func TestLinkedOutside(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		main := filepath.Join(a.home, "main-"+filepath.Base(a.project), ".git")
 		a.sh(linkedOutside)
 		t.Cleanup(func() { a.do(nil, "/bin/rm", "-rf", filepath.Dir(main)) })

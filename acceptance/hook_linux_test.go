@@ -109,7 +109,7 @@ func bash(command string) map[string]any { return map[string]any{"command": comm
 // R-SH-05, R-UX-06: the hook wraps a command so that it runs in the sandbox by a
 // ticket, once; the ticket is bound to command and directory.
 func TestHookWraps(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		answerAll(t, newStage(a, shortTimes), ipc.Answer{Allow: true})
 		for _, v := range []struct{ name, version string }{{"claude", "2.1.330"}, {"codex", "0.169.0"}, {"gemini", "0.61.0"},
 			{"copilot", "1.0.102"}, {"opencode", "1.18.33"}, {"pi", "0.73.1"}} {
@@ -177,7 +177,7 @@ func TestHookWraps(t *testing.T) {
 // R-IP-03: a ticket carries an approval only where one was given for exactly
 // this; it is refused late, and where what the session may touch has changed.
 func TestTickets(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		newStage(a, shortTimes)
 		agent, person := a.agentPeer("tickets"), a.personPeer("tickets", true)
 		ctx := t.Context()

@@ -459,7 +459,7 @@ func firstInside(pid int) bool {
 
 // A killed daemon's control groups go with the next one.
 func TestDeadDaemonsGroupsAreSwept(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAllCold()
 		a.sbx("run", "--", "true")
 		dead := a.daemon.Process.Pid

@@ -34,7 +34,7 @@ func aPerson(q ipc.Approval) ipc.Answer {
 // once, and the log says through whom. Nothing else is offered to them, and the
 // daemon takes nothing else, whatever the program that asks says on the wire.
 func TestMCPElicitation(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, clientAnswers)
 		person := st.persons["terminal"]
 		person.answering(t, aPerson)
@@ -150,7 +150,7 @@ func pendingOf(t *testing.T, person *peer) []ipc.Approval {
 // plain yes to a low risk for this once from it, and nothing wider, nothing else,
 // and nothing from its neighbours.
 func TestMCPElicitationOnTheWire(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		newStage(a, clientAnswers)
 		agent, other := a.agentPeer("asks"), a.agentPeer("another")
 		ctx := t.Context()

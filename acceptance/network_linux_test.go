@@ -23,7 +23,7 @@ func eachUserInWorld(t *testing.T, f func(t *testing.T, a *actor, w *world)) {
 		t.Log("left out: only root can make networks; CI runs this as root")
 		return
 	}
-	eachUser(t, func(t *testing.T, a *actor) { f(t, a, newWorld(t)) })
+	bothUsers(t, func(t *testing.T, a *actor) { f(t, a, newWorld(t)) })
 }
 
 // configured starts a daemon that has only this configuration.

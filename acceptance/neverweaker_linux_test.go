@@ -44,7 +44,7 @@ func TestNeverWeakerThanTheFileTool(t *testing.T) {
 //
 //   - Row 000-53 yes: derive: a read-only sandbox of the tools is read-only for commands
 func TestCommandsInNamedSandboxes(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir -p src lib docs && echo x > lib/b && [ -e .git ] || git init -q .")
 		n := narrow{a: a}
 		n.write("[files.paths.src]\nroot = \"src\"\nmode = \"rw\"\nsuffixes = [\".txt\"]\n" +

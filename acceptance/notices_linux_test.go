@@ -77,7 +77,7 @@ func (a *actor) asked(command string) <-chan result {
 // failing receivers delay no question, and the status names them.
 func TestNotices(t *testing.T) {
 	dead, failing, silent := badReceivers(t)
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		server := &noticed{t: t, key: "a key of the test"}
 		server.Server = httptest.NewServer(server)
 		defer server.Close()
@@ -176,7 +176,7 @@ E`, config, program, server, key, dead, failing, silent))
 
 // R-UX-13: a notification service shows a notice, replaces it before the end, and withdraws it at the answer.
 func TestDesktopNotices(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		monitor := a.desktop()
 		config := filepath.Join(a.dir, "desktop.toml")
 		a.sh("umask 077; printf '[approval]\ntimeout = \"20s\"\n" +

@@ -127,7 +127,7 @@ func TestOrdinaryWork(t *testing.T) {
 
 // The question says which protected paths a yes opens; nothing else is opened.
 func TestWideningIsAsked(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.start()
 		if r := a.sbx("trust", a.project); r.code != 0 {
 			t.Fatalf("%v", r)
@@ -177,7 +177,7 @@ func (a *actor) question() (id, text string) {
 // The scan after a run enforces protected names that did not exist before it, so the
 // daemon enforces them in full in a project without vendored trees.
 func TestProtectedIsEnforcedInAnOrdinaryProject(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		r := a.sbx("run", "--json", "-c", "echo x > file")
 		var out struct {
@@ -201,7 +201,7 @@ func TestProtectedIsEnforcedInAnOrdinaryProject(t *testing.T) {
 
 // The daemon moves a command's new file under a protected name to the trash, and reports it.
 func TestQuarantineIsReported(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.direct()
 		r := a.sbx("run", "-c", "mkdir .claude && echo '{}' > .claude/settings.json && echo done")
 		if r.code != 0 || !strings.Contains(r.out, "done") || !strings.Contains(r.err, ".claude") {

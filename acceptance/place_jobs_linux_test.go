@@ -29,7 +29,7 @@ func (a *actor) jobs() []ipc.Job {
 // A server that a command leaves running answers the session's next commands and sees their edits, is listed with its
 // output, is on record, and ends when it is stopped or with the session. Nobody else reaches it. R-LY-09
 func TestJobs(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		for name, start := range map[string]func(){"direct": func() { a.approveAll() }, "layered": a.layered} {
 			start()
 			a.job(name)

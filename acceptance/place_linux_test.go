@@ -94,7 +94,7 @@ func networksOf(ns string) (n int) {
 // commands without one or on the machine; a command with more than the session's base grants has its own. With the
 // session all of it ends. R-LY-09
 func TestSessionPlace(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		one, two := a.openProgram(), a.openProgram()
 		r := one.run("echo first > /tmp/shared; mkdir -m 0 /tmp/closed; ln -s / /tmp/link; echo home > ~/shared")
@@ -172,7 +172,7 @@ func TestSessionWithoutPlaceSaysSo(t *testing.T) {
 // No command moves or replaces a mount of the next one in the session's /tmp, or one on the way to it; what exceeds the
 // limit is removed around them, also under a command that runs. R-LY-09
 func TestSessionPlaceMounts(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		top, err := os.MkdirTemp("/tmp", "place")
 		if err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ func TestPlantedOutOfSight(t *testing.T) {
 			"! ls -d .githooks/* .jj/repo/* .helix/* .opencode/plugin/* opencode.json mise.toml *.code-workspace " +
 				".github/hooks/* QWEN.md"},
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.direct()
 		for _, p := range plants {
 			if r := a.sbx("run", "-c", p.command); r.code != 0 {

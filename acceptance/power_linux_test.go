@@ -24,7 +24,7 @@ func TestPowerCut(t *testing.T) {
 		t.Logf("left out: this kernel has no loop devices: %v", err)
 		return
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		disk := filepath.Join(a.dir, "disk")
 		if out, err := exec.Command("/bin/sh", "-ec", "truncate -s 32M "+disk+"; /sbin/mke2fs -q -t ext4 "+
 			disk).CombinedOutput(); err != nil {

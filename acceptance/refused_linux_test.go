@@ -42,7 +42,7 @@ func (a *actor) refusedBy(script string) (list []refused, warnings []string) {
 // which rule, and how to permit it: writes, connections and system calls. The
 // kernel has nobody to tell of a read that it refused.
 func TestRefusalsAreReported(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		outside := filepath.Join(a.dir, "outside")
 		a.sh("mkdir " + outside + " && echo old > " + outside + "/file && ln -s " + outside + "/file link && git add link && git commit -qm link")
 		a.configured(fmt.Sprintf("[sandbox]\nlayers = \"off\"\nread = [%q]\n[network]\nmode = \"none\"\n", outside),
@@ -122,7 +122,7 @@ func TestRefusalsAreReported(t *testing.T) {
 
 // A refusal to connect to an address that the network mode does not grant names the address.
 func TestRefusedAddressesAreReported(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.configured("[network]\nmode = \"loopback\"\n", "--mode", "approve-all")
 		list, _ := a.refusedBy("exec 3<>/dev/tcp/192.0.2.1/8080; exec 4<>/dev/tcp/127.0.0.1/9; true")
 		if len(list) != 1 || list[0].Object != "192.0.2.1:8080" || list[0].Access != "connect" ||
@@ -148,7 +148,7 @@ func TestRefusedSocketsNameTheRemedy(t *testing.T) {
 		without  = unbound + "[shell]\nnetwork = \"none\"\n"
 		ruled    = unbound + "[[shell.rules]]\npattern = \"python3\"\nnetwork = \"none\"\n"
 	)
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		for _, c := range []struct{ config, script, object, hint string }{
 			{none, serve, "IPv4 TCP", loopback},
 			{none, serve, "IPv4 TCP", `mode = "allowlist" with allow = ["HOST:PORT"]`},
@@ -217,7 +217,7 @@ print("done")'`
 // A daemon below another seccomp listener can't observe refusals. The result and the
 // status say so, and the sandbox enforces everything else unchanged.
 func TestRefusalsNotAvailable(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		self, err := os.Executable()
 		if err != nil {
 			t.Fatal(err)
@@ -261,7 +261,7 @@ func TestRefusalsNotAvailable(t *testing.T) {
 // A daemon that has recorded its start and can't serve records its end, too: the log holds no daemon that never ran.
 // R-AU-03
 func TestStartThatFailsIsRecorded(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.start()
 		a.stop()
 		open := strings.TrimSpace(a.sh("dir=$(mktemp -d) && chmod 755 $dir && echo $dir"))

@@ -14,7 +14,7 @@ import (
 //
 //   - Row 001-83 yes: rules that a program of the operator adds
 func TestRuleProgram(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		program := filepath.Join(a.project, "policy")
 		write := func(name, script string) {
 			t.Helper()

@@ -11,7 +11,7 @@ import (
 // Issue "The main job", 2: what reads runs unasked, with git's output and git's status.
 // R-SH-03 R-IP-09 (the daemon starts by itself)
 func TestGitStatusRunsUnasked(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.sh("echo more >> README; touch untracked")
 		want := a.sh("git status")
 		if got := a.sbx("run", "--", "git", "status"); got.code != 0 || got.out != want {
@@ -30,7 +30,7 @@ func TestGitStatusRunsUnasked(t *testing.T) {
 // Issue "The main job", 2: what writes asks; n leaves nothing and says why; y writes.
 // R-AP-14 (no person: no), R-UX-06
 func TestWritingAsks(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		file := filepath.Join(a.project, "new.txt")
 		absent := func(after string) {
 			t.Helper()
@@ -91,7 +91,7 @@ func TestWithoutATerminalItIsDenied(t *testing.T) {
 
 // DESIGN §9: exit statuses that scripts depend on.
 func TestExitStatuses(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		for _, c := range []struct {
 			args []string

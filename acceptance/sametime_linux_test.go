@@ -11,7 +11,7 @@ import (
 // initial state: its end does not restore the removed files, even if they are too many
 // for mounts. The daemon restores a person's files, and they stay. R-OS-03
 func TestPlantsOfRunsAtTheSameTime(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.sh(`for i in $(seq 130); do mkdir d$i e$i; echo mine $i > e$i/.envrc; done`)
 		a.direct()
 		// The daemon leaves files in vendored trees alone, and their age later proves nothing.

@@ -441,7 +441,7 @@ func answerTo(p *peer, q ipc.Approval) string {
 // R-IP-01: an answer to several questions at once does not answer the answerer's own, though
 // another process of the session has asked the same.
 func TestGroupAnswerIsNoneToOnesOwn(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.start()
 		ctx, cancel := within(t)
 		defer cancel()

@@ -49,7 +49,7 @@ func TestApprovalCatalogue(t *testing.T) {
 		}
 		groups[key] = append(groups[key], c)
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		autos := 0
 		for _, key := range order {
 			autos += playApproval(t, a, groups[key])

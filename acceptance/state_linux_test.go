@@ -89,7 +89,7 @@ func TestStateIsReadOnly(t *testing.T) {
 		t.Log("left out: only root can mount a small file system; CI runs this as root")
 		return
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.smallState(4096)
 		config := filepath.Join(a.dir, "config.toml")
 		if err := os.WriteFile(config, []byte("[audit]\nrotate_size = \"2KiB\"\n[sandbox]\nwarm = 0\n"), 0o644); err != nil {

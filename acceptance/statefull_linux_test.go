@@ -114,7 +114,7 @@ func TestStateIsFull(t *testing.T) {
 		t.Log("left out: only root can mount a small file system; CI runs this as root")
 		return
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.smallState(4096)
 		a.approveAllCold()
 		a.untilMakes(true)
@@ -210,7 +210,7 @@ func (a *actor) mended() {
 // nothing more and says why; when the log is back, that end is on record, first, and the
 // session continues by itself.
 func TestEndIsUnrecorded(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAllCold()
 		s := a.inOneSession("shell")
 		end := s.begin(fmt.Sprintf(waits, "--json --direct", "first"))

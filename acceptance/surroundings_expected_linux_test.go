@@ -10,7 +10,7 @@ import (
 // holds only the way to what is shown; PATH has the person's directories that can be executed from and not
 // written; a trusted project's commands have a loopback of their own, and others have no network.
 func TestExpectedInside(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		tools, project := a.dir+"/tools", a.project+"/bin"
 		a.sh("mkdir -p " + tools + " " + project + " ~/hidden-tools; cd " + tools +
 			`; printf '#!/bin/sh\necho from tools\n' > named-tool; chmod 755 named-tool`)

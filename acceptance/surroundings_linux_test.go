@@ -40,7 +40,7 @@ func TestFewDescriptors(t *testing.T) {
 // R-UX-07, R-IP-09: wherever sbx is called from, it works or says what is wrong and what
 // to do. None of these may hang or end with the stack of a program that crashed.
 func TestEnvironmentAroundTheRun(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		for _, c := range []struct{ what, script string }{
 			{"of cron", "exec env -i HOME=$HOME SHELL=/bin/sh SBX_SOCKET_DIR=$SBX_SOCKET_DIR SBX_STATE_DIR=$SBX_STATE_DIR $sbx"},
 			{"without HOME", "unset HOME; exec $sbx"},
@@ -140,7 +140,7 @@ func TestNoHome(t *testing.T) {
 // R-OS-07: a hidden or read-only path through a symbolic link protects the target of the link, as a granted path
 // grants the target.
 func TestConfiguredThroughLinks(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		disk, link := filepath.Join(a.dir, "disk"), filepath.Join(a.dir, "data")
 		a.sh("mkdir -p " + disk + "/secret " + disk + "/fixed && echo CANARY > " + disk + "/secret/k && echo CANARY > " +
 			disk + "/x.key && ln -s disk " + link)

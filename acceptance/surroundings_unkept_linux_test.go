@@ -15,7 +15,7 @@ import (
 // R-LY-08: a write to a place that ends with the sandbox is in the result; what is temporary, or a tool's own state,
 // and not named by the words, only there. A worktree that would be lost is refused before it runs.
 func TestNothingVanishes(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.start("--mode", "approve-all")
 		if r := a.sbx("trust"); r.code != 0 {

@@ -30,7 +30,7 @@ func TestTutorial(t *testing.T) {
 	if len(steps) < 30 {
 		t.Fatalf("docs/tutorial.md has %d steps: %v", len(steps), steps)
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		p := newTypist(a)
 		for i, s := range steps {
 			switch s.kind {
@@ -73,7 +73,7 @@ func TestReadmeSteps(t *testing.T) {
 	if strings.Count(lines, "\n") < 5 {
 		t.Fatalf("README.md has these steps: %q", lines)
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		p := newTypist(a)
 		p.typeLine("mkdir ~/shop && cd ~/shop && git init -q .", false)
 		p.typeLine("echo "+strings.TrimSpace(string(version))+" > VERSION", false)

@@ -129,7 +129,7 @@ func TestCodexExecServerItself(t *testing.T) {
 	if packages == "" {
 		return
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		var asked atomic.Int32
 		v := newVendor(a, packages, func(ipc.Approval) ipc.Answer {
 			asked.Add(1)

@@ -42,7 +42,7 @@ func TestPlantedWhereNobodyLooked(t *testing.T) {
 		{name: "below what was mounted over a directory", setup: "mkdir -p a/b; mount -t tmpfs tmpfs a", outside: "umount a", line: "echo x > a/b/.envrc", planted: "a/b/.envrc", root: true},
 		{name: "through another mount of the same directory", setup: "mkdir -p a/b z; mount --bind a/b z", line: "echo x > z/.envrc", planted: "a/b/.envrc", root: true},
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		for _, p := range plants {
 			if p.root && !a.root() {
 				continue

@@ -55,5 +55,7 @@ if [ "$skipped" -gt 0 ] && [ "${CI-}" = true ]; then
 	status=1
 fi
 [ "$passed" -gt 0 ] || status=1
+grep -E '^ *--- (PASS|FAIL)' "$log" | sed -E 's/^ *--- (PASS|FAIL): (.*) \(([0-9.]+)s\)$/\3 s: \2/' | sort -rn | head -n 12 |
+	sed 's/^/test: slowest: /' || true
 echo "$passed passed, $failed failed, $skipped skipped"
 exit $status
