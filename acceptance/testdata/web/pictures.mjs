@@ -39,13 +39,15 @@ const failed = await scenarios({
     await edit;
     fs.mkdirSync("src", { recursive: true });
     for (const name of ["app", "list", "store"]) fs.writeFileSync(`src/${name}.js`, `export const ${name}  = { open : true }\nexport default ${name}\n`);
-    const run = sbx("run", "--hold", "--json", "-c", "sed -i -e 's/  = { open : true }/ = { open: true };/' -e '$s/$/;/' src/*.js");
+    const format = "sed -i -e 's/  = { open : true }/ = { open: true };/' -e '$s/$/;/' src/*.js";
+    fs.writeFileSync("package.json", JSON.stringify({ scripts: { format } }));
+    const run = sbx("run", "--hold", "--json", "-c", "npm run format");
     const q = await until("it asks", async () => JSON.parse((await sbx("pending", "--json")).out).approvals[0]);
     await sbx("approve", q.id, "--allow");
     await run;
     const held = await open(browser, { viewport: { width: 1280, height: 860 }, deviceScaleFactor: 1 });
     await held.getByRole("link", { name: "Changes" }).click();
-    await held.getByRole("button", { name: /sed -i/ }).click();
+    await held.getByRole("button", { name: /npm run format/ }).click();
     await held.getByText("What this command wrote").waitFor();
     for (const name of ["app", "list"]) await held.getByLabel(`src/${name}.js`, { exact: true }).check();
     await shot(held, "held");
