@@ -60,7 +60,7 @@ func TestUndoRefusesGitsLocks(t *testing.T) {
 // R-LY-04, layers.md rule 4: git can't write while an undo changes its directory, also where the daemon and its worker
 // are killed meanwhile; the next daemon removes the locks, and the undo can be finished.
 func TestUndoHoldsGitsLocks(t *testing.T) {
-	bothUsers(t, func(t *testing.T, a *actor) {
+	eachUser(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
 		before := a.everything()
