@@ -59,6 +59,7 @@ func (c *afterCheck) begin() (err error) {
 		Start: c.start, Held: c.held(), Granted: c.j.widened, By: c.e.writer(), Layered: c.layered() != ""}, c.before)
 	if err == nil {
 		c.snapshot = c.s.beginSnapshot(c.e, c.j)
+		c.e.snapshot.Store(c.snapshot)
 		err = c.snapshot.holds(c.j)
 	}
 	return err
@@ -121,7 +122,7 @@ func (c *afterCheck) takeOut(r *Result) {
 	defer func() {
 		if changes := c.snapshot.end(); changes != nil {
 			changes.Direct, r.Changes = c.j.direct, changes
-			c.s.publishDirect(c.e, changes)
+			r.Warnings = append(r.Warnings, c.snapshot.missed...)
 		}
 	}()
 	found := c.before.After(c.run())

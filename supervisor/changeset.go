@@ -34,20 +34,14 @@ func (s *Supervisor) heldSet(note layerNote, state approval.ChangeState) (approv
 	return approval.ChangeSet{ID: heldID(note.Exec), Digest: c.Digest, State: state, Why: c.Why}, c.Changes
 }
 
-// publishDirect publishes what a direct run changed.
-func (s *Supervisor) publishDirect(e *Exec, c *Changes) {
-	if c.Undo != "" {
-		s.publish(store.Record{Exec: e.ID, Session: e.Session.ID, Project: e.Session.Root, By: e.writer()}, e,
-			approval.ChangeSet{ID: c.Undo, State: approval.ChangeDirect, Undo: c.Undo}, c.Changes)
-	}
-}
-
 // publishUndone publishes that a run was taken back by the change of the record; it does nothing for other changes.
 func (s *Supervisor) publishUndone(j *fileJudgement, by store.Record) {
 	if j.undo == nil || !j.undo.run {
 		return
 	}
-	if r, err := s.Undo.Get(j.undo.id); err == nil {
-		s.publish(r, nil, approval.ChangeSet{ID: r.ID, State: approval.ChangeUndone, Undo: by.ID}, snapshot.Changes{})
+	for _, id := range append(j.undo.parts, j.undo.id) {
+		if r, err := s.Undo.Get(id); err == nil {
+			s.publish(r, nil, approval.ChangeSet{ID: r.ID, State: approval.ChangeUndone, Undo: by.ID}, snapshot.Changes{})
+		}
 	}
 }

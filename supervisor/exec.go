@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -75,7 +76,9 @@ type Exec struct {
 	log    *eventLog
 	cancel context.CancelCauseFunc
 	done   chan struct{}
-	shut   bool // no further session is opened inside its sandbox; the registry's lock guards it
+	// snapshot is that of a direct run that has started; nil: there is none.
+	snapshot atomic.Pointer[runSnapshot]
+	shut     bool // no further session is opened inside its sandbox; the registry's lock guards it
 
 	mu      sync.Mutex
 	proc    *sandbox.Process

@@ -258,7 +258,7 @@ func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, 
 	if j.undo != nil {
 		rec.Note, rec.Run = j.undo.note, j.undo.run
 		if !j.undo.part && !c.req.Rest { // a part can be taken back by part again
-			rec.Undoes = j.undo.id
+			rec.Undoes, rec.Parts = j.undo.id, j.undo.parts
 		}
 	}
 	change, err := s.Undo.Begin(rec)

@@ -104,8 +104,8 @@ func (s *Supervisor) InPlaceOf(id string) (sess *Session, requester Peer, done f
 	_, note, err := s.heldNote(id)
 	r := note.Record
 	if !strings.HasPrefix(id, heldPrefix) {
-		if run := s.Undo.OfExec(id); run != "" {
-			id = run
+		if sets := s.Undo.OfExec(id); len(sets) > 0 {
+			id = sets[0].ID
 		}
 		r, err = s.Undo.Get(id)
 		if err != nil || !r.Run {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
+	"sandboxd/approval"
 	"sandboxd/audit"
 	"sandboxd/files"
 	"sandboxd/files/snapshot"
@@ -114,18 +116,39 @@ func (s *Supervisor) judgeScan(sess *Session) (*fileJudgement, error) {
 	return j, err
 }
 
-// runSnapshot is the snapshot around one run.
+// runSnapshot is the snapshot around one run. Each turn of the run's session, and of those inside its sandbox, begins
+// another one, so that the run has a change set for each turn in which something changed.
 type runSnapshot struct {
 	s        *Supervisor
 	e        *Exec
-	id       string // of its change set
 	project  *store.Project
 	coverage Coverage
-	begun    bool
+
+	mu     sync.Mutex
+	begun  bool      // what changes from now on can be compared
+	id     string    // of the next change set
+	sets   int       // how many there are
+	turn   int       // of the next one; 0: the session had none since the run began
+	since  time.Time // the beginning of that
+	missed []string  // warnings about the turns that have no change set of their own
 }
 
 // runID is the id of the change set of a direct run: the rest is that of the execution.
 func runID(exec string) string { return "r-" + strings.TrimPrefix(exec, "x-") }
+
+// setID is the id of the nth change set of a run, from 1. In the order of names they are in that of time.
+func setID(exec string, n int) string {
+	if n == 1 {
+		return runID(exec)
+	}
+	return fmt.Sprintf("%s-%04d", runID(exec), n)
+}
+
+// runOf is the id of the first change set of the run that has the change set.
+func runOf(set string) string {
+	run, _, _ := strings.Cut(strings.TrimPrefix(set, "r-"), "-")
+	return "r-" + run
+}
 
 // reads reports whether a run is judged to read only.
 func (j *judgement) reads() bool {
@@ -154,8 +177,8 @@ func (s *Supervisor) beginSnapshot(e *Exec, j *judgement) *runSnapshot {
 	r := &runSnapshot{
 		s:       s,
 		e:       e,
-		id:      runID(e.ID),
 		project: s.Undo.Project(e.Session.Root),
+		id:      runID(e.ID),
 	}
 	r.begin()
 	return r
@@ -167,37 +190,114 @@ func (r *runSnapshot) begin() {
 		sum, err = r.project.Begin(r.id, r.s.scan(r.s.ctx, r.e.Session))
 		return err
 	})
-	r.coverage, r.begun = coverage(sum, err), err == nil
+	r.coverage, r.begun, r.since = coverage(sum, err), err == nil, time.Now()
 }
 
-// end compares the project with the snapshot, and stores the run's changes.
+// end compares the project with the snapshot, and stores the changes of the last turn.
 func (r *runSnapshot) end() *Changes {
 	if r == nil {
 		return nil
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	c := &Changes{Kind: RunDirect, Coverage: r.coverage}
 	if !r.begun {
 		return c
 	}
 	defer r.project.End(r.id)
+	r.begun = false
 	var err error
-	c.Changes, c.Undo, err = r.s.keepRun(
-		r.s.scan(context.WithoutCancel(r.s.ctx), r.e.Session),
-		store.Record{ID: r.id, Exec: r.e.ID, Session: r.e.Session.ID, Project: r.e.Session.Root, Note: r.e.text(),
-			By: r.e.writer()},
-	)
+	c.Changes, c.Undo, err = r.keep("")
+	if err == nil && r.turn > 0 {
+		err = c.joined(r)
+	}
 	if err != nil {
 		c.Covered, c.Why = false, "what the run changed could not be compared or kept: "+err.Error()
 	}
 	return c
 }
 
-// keepRun stores the changes since a run began; undo is empty where nothing changed.
-func (s *Supervisor) keepRun(scan store.Scan, r store.Record) (c snapshot.Changes, undo string, err error) {
+// joined has the changes be those of all turns.
+func (c *Changes) joined(r *runSnapshot) error {
+	sets := r.s.Undo.OfExec(r.e.ID)
+	if len(sets) == 0 {
+		return nil
+	}
+	all, err := r.s.Undo.Parts(sets)
+	if err == nil {
+		c.Changes, c.Undo = all.Changes, r.e.ID
+	}
+	return err
+}
+
+// keep stores and publishes what changed since the last change set, or the run's begin. The id next is that of the
+// following one, "" at the run's end.
+func (r *runSnapshot) keep(next string) (c snapshot.Changes, undo string, err error) {
+	rec := store.Record{ID: r.id, Exec: r.e.ID, Session: r.e.Session.ID, Project: r.e.Session.Root, Note: r.e.text(),
+		By: r.e.writer()}
+	if r.turn > 0 {
+		rec.Note = fmt.Sprintf("turn %d from %s of %s", r.turn, r.since.Format(time.TimeOnly), rec.Note)
+	}
+	scan := r.s.scan(context.WithoutCancel(r.s.ctx), r.e.Session)
+	c, undo, err = r.s.keepRun(func(
+		base *os.File, most int64, found func([]snapshot.Entry, []*os.File) error,
+	) (sum snapshot.Summary, same bool, err error) {
+		sum, same, err = scan(base, most, found)
+		if now := coverage(sum, err); next != "" && err == nil && !now.Covered {
+			r.coverage = now
+		}
+		return sum, same, err
+	}, rec, next)
+	if err == nil && undo != "" {
+		r.sets++
+		r.s.publish(rec, r.e, approval.ChangeSet{ID: undo, State: approval.ChangeDirect, Undo: undo}, c)
+	}
+	return c, undo, err
+}
+
+// next begins a change set with a turn of a session.
+func (r *runSnapshot) next(turn int) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.begun {
+		return
+	}
+	if r.turn == 0 {
+		r.turn = turn - 1
+	}
+	next := setID(r.e.ID, r.sets+2)
+	switch _, undo, err := r.keep(next); {
+	case err != nil:
+		r.missed = append(r.missed, fmt.Sprintf("turn %d has no change set of its own: the snapshot failed: %v", turn, err))
+		return
+	case undo != "":
+		r.project.End(r.id)
+		r.id = next
+	}
+	r.turn, r.since = turn, time.Now()
+}
+
+// snapshotTurn begins a change set of each direct run of a session, and of those in whose sandbox it was opened.
+func (s *Supervisor) snapshotTurn(sess *Session, turn int) {
+	for _, e := range sess.Unfinished() {
+		e.snapshot.Load().next(turn)
+	}
+	for e := sess.outer; e != nil; e = e.Session.outer {
+		e.snapshot.Load().next(turn)
+	}
+}
+
+// keepRun stores the changes since a run began; undo is empty where nothing changed. Otherwise next begins there.
+func (s *Supervisor) keepRun(
+	scan store.Scan, r store.Record, next string,
+) (c snapshot.Changes, undo string, err error) {
 	p := s.Undo.Project(r.Project)
 	var steps []files.Step
 	err = withoutDeaths(func() (err error) {
-		steps, c, err = p.Compare(r.ID, scan)
+		steps, c, err = p.Compare(r.ID, next, scan)
 		return err
 	})
 	if err != nil || c.Len() == 0 { // at most directories' times
@@ -206,7 +306,13 @@ func (s *Supervisor) keepRun(scan store.Scan, r store.Record) (c snapshot.Change
 	if r.Op = opRun; r.Note == "" {
 		r.Note = "a run that was cut off"
 	}
-	return c, r.ID, s.Undo.KeepRun(r, steps, p)
+	if err = s.Undo.KeepRun(r, steps, p); err == nil {
+		return c, r.ID, nil
+	}
+	if next != "" {
+		p.End(next)
+	}
+	return c, "", err
 }
 
 // opRun is the operation of a run's record.
@@ -223,8 +329,16 @@ func (e *Exec) text() string {
 // recoverSnapshots compares the projects of runs that an earlier daemon's death cut off, and stores
 // their changes. begun are the runs that have a note, by the ids of their change sets.
 func (s *Supervisor) recoverSnapshots(begun map[string]aftermath.Begun) {
+	compared := map[string]bool{}
 	for _, cut := range s.Undo.CutOff() {
-		b := begun[cut.Run] // none where a second death has lost the note
+		run := runOf(cut.Run)
+		// A death within a turn's snapshot leaves two begins: the first change set is kept, or has the second one's, too.
+		if _, err := s.Undo.Get(cut.Run); err == nil || compared[run] {
+			s.Undo.Project(cut.Project).End(cut.Run)
+			continue
+		}
+		compared[run] = true
+		b := begun[run] // none where a second death has lost the note
 		r := store.Record{ID: cut.Run, Project: cut.Project, Exec: b.Exec, Session: b.Session, By: b.By}
 		undo, err := s.recoverSnapshot(r)
 		rec := audit.Record{
@@ -259,7 +373,7 @@ func (s *Supervisor) recoverSnapshot(r store.Record) (undo string, err error) {
 		sum, same, err = scan(base, most, found)
 		scanned = err == nil
 		return sum, same, err
-	}, r)
+	}, r, "")
 	if scanned { // else the next daemon tries again
 		p.End(r.ID)
 	}

@@ -321,7 +321,7 @@ func (s *Supervisor) CloseSession(sess *Session) (int, approval.Stats, error) {
 
 // NewTurn starts the session's next user turn: it clears the stop signal and
 // the turn's grants. The permissions that its skills want are put to a
-// person; peer is the process that starts the turn.
+// person; peer is the process that starts the turn. Direct runs begin another change set.
 func (s *Supervisor) NewTurn(sess *Session, peer Peer, skills []Skill) (int, error) {
 	n := s.Approval.NewTurn(sess.Ref())
 	sess.mu.Lock()
@@ -333,6 +333,7 @@ func (s *Supervisor) NewTurn(sess *Session, peer Peer, skills []Skill) (int, err
 		end()
 	}
 	s.recheckOutlets()
+	s.snapshotTurn(sess, n)
 	err := s.record(audit.Record{Category: audit.Session, Operation: "turn", Session: sess.ID, Turn: n,
 		Peer: auditPeer(peer)})
 	if err != nil || len(skills) == 0 {

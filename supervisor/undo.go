@@ -24,6 +24,7 @@ const lastChange = "last"
 // undoing is a change that is to be taken back.
 type undoing struct {
 	id      string
+	parts   []string // the change sets of a run of several, whose id is that of the run
 	note    string
 	kept    files.Kept
 	guarded bool // only a person restores it
@@ -169,9 +170,11 @@ func (s *Supervisor) undoingOf(c *fileCall, j *fileJudgement) (*undoing, error) 
 	if c.req.Held {
 		return s.heldUndoing(c, j)
 	}
-	if run := s.Undo.OfExec(id); run != "" {
-		id = run
-	} else if strings.HasPrefix(id, "x-") {
+	parts := s.Undo.OfExec(id)
+	switch {
+	case len(parts) > 0:
+		id = parts[0].ID
+	case strings.HasPrefix(id, "x-"):
 		return s.quarantined(id, c.sess)
 	}
 	if id == lastChange {
@@ -196,11 +199,30 @@ func (s *Supervisor) undoingOf(c *fileCall, j *fileJudgement) (*undoing, error) 
 	}
 	u := &undoing{id: id, note: r.Note, kept: kept, guarded: r.Guarded, run: r.Run, again: kept.Again(),
 		late: kept.Late()}
+	if err := s.joined(u, r, parts); err != nil {
+		return nil, err
+	}
 	if len(c.req.Paths) == 0 {
 		return u, nil
 	}
 	c.req.Paths = absolute(c.sess.Root, c.req.Paths)
 	return u, u.only(j.rules, c.req.Paths)
+}
+
+// joined has the undo of one of several change sets of a run take back all of them.
+func (s *Supervisor) joined(u *undoing, r store.Record, parts []store.Record) error {
+	if len(parts) < 2 {
+		return nil
+	}
+	for _, part := range parts {
+		u.parts, u.guarded = append(u.parts, part.ID), u.guarded || part.Guarded
+	}
+	kept, err := s.Undo.Parts(parts)
+	if err != nil {
+		return &files.Conflict{Op: files.Undo, Path: r.Exec, Reason: files.Changed, Found: err.Error()}
+	}
+	u.id, u.kept, u.again, u.late = r.Exec, kept, kept.Again(), kept.Late()
+	return nil
 }
 
 // only narrows an undo to paths; a path in a git directory means all of that.

@@ -34,7 +34,8 @@ func undoVerb(a *app) *cobra.Command {
 			"unit: a PATH in it means all of it, and a conflict in it has --rest leave all of it out.\n\n" +
 			"An ID is what sbx file printed, what `sbx run` named, or one of sbx undo --list. A command can\n" +
 			"be undone where a snapshot of the project was taken before it: in a trusted project, within\n" +
-			"half of [files.undo] keep_bytes, for keep_for. Dependencies' and build trees are not in it.",
+			"half of [files.undo] keep_bytes, for keep_for. Dependencies' and build trees are not in it.\n" +
+			"Of an agent inside, --last means its latest turn, and the command's ID all of its turns.",
 		Example: "  sbx undo --last\n  sbx undo --last src\n  sbx undo --since 10m\n  sbx undo --list\n  sbx undo " +
 			"f-01k9x6\n  sbx undo --session s-01k9x5 --dry-run",
 		Args: cobra.ArbitraryArgs, ValidArgsFunction: a.undoIDs,
@@ -171,6 +172,9 @@ func (r *fileRunner) printChanges(list []ipc.Change) error {
 	rows := [][]string{{"ID", "WHEN", "OP", "SESSION", "WHAT"}}
 	for _, c := range list {
 		what := strings.Join(c.What, "; ")
+		if c.Op == "run" {
+			what = short(c.Note, 60) + ": " + what
+		}
 		switch {
 		case c.UndoneBy != "":
 			what = "(undone) " + what

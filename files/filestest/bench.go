@@ -324,7 +324,7 @@ func (b *Bench) Run(f func()) (id string, c snapshot.Changes, err error) {
 		return "", c, err
 	}
 	f()
-	steps, c, err := p.Compare(id, b.Scan)
+	steps, c, err := p.Compare(id, "", b.Scan)
 	if err != nil { // as for a daemon that dies: the next one compares
 		return "", c, err
 	}

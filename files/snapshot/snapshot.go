@@ -1,5 +1,6 @@
 // Package snapshot describes a project at one moment, so that a direct run can be undone as a whole:
-// everything that the run created, modified or deleted becomes its state from before.
+// everything that the run created, modified or deleted becomes its state from before. Each turn of
+// the run's session compares, and begins with a snapshot of its own.
 //
 //	before, err := snapshot.NewReader(file) // a manifest: files/worker walks, files/store keeps the content
 //	after, err := snapshot.NewReader(other) // the same, after the run

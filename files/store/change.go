@@ -37,7 +37,7 @@ func (s *Store) Begin(r Record) (*Change, error) {
 	if _, open := s.open[r.ID]; known || open {
 		return nil, fmt.Errorf("keep change %q: there is one of that id", r.ID)
 	}
-	s.open[r.ID] = r.Undoes
+	s.open[r.ID] = r.undone()
 	r.State, r.Time = Pending, s.opts.Now()
 	r.Steps, r.Contents, r.Bytes = nil, nil, 0
 	return &Change{store: s, record: r}, nil

@@ -234,20 +234,23 @@ func (p *Project) Begin(run string, scan Scan) (snapshot.Summary, error) {
 	if err := validID(run); err != nil {
 		return snapshot.Summary{}, err
 	}
-	return p.taken(scan, func() error {
-		if p.unsynced {
-			if err := errors.Join(durable.SyncDir(p.manifest()), durable.SyncDir(p.dir)); err != nil {
-				return err
-			}
-			p.unsynced = false
+	return p.taken(scan, func() error { return p.begin(run) })
+}
+
+// begin notes that a run starts from the latest snapshot. mu is held.
+func (p *Project) begin(run string) error {
+	if p.unsynced {
+		if err := errors.Join(durable.SyncDir(p.manifest()), durable.SyncDir(p.dir)); err != nil {
+			return err
 		}
-		return os.Link(p.manifest(), p.begun(run))
-	})
+		p.unsynced = false
+	}
+	return os.Link(p.manifest(), p.begun(run))
 }
 
 // Compare takes a snapshot and returns what changed since a run began, which may be one of an earlier
-// daemon.
-func (p *Project) Compare(run string, scan Scan) (steps []files.Step, c snapshot.Changes, err error) {
+// daemon. Where something did, the run next begins with that snapshot; "" is none.
+func (p *Project) Compare(run, next string, scan Scan) (steps []files.Step, c snapshot.Changes, err error) {
 	_, err = p.taken(scan, func() error {
 		before, err := os.Open(p.begun(run))
 		if err != nil {
@@ -269,6 +272,9 @@ func (p *Project) Compare(run string, scan Scan) (steps []files.Step, c snapshot
 		is, err := snapshot.NewReader(after)
 		if err == nil {
 			steps, c, err = snapshot.Steps(was.Root, was, is)
+		}
+		if err == nil && next != "" && c.Len() > 0 {
+			err = p.begin(next)
 		}
 		return err
 	})

@@ -52,7 +52,7 @@ func TestSnapshotsAreNotInMemory(t *testing.T) {
 	if more := int64(after.HeapAlloc) - int64(before.HeapAlloc); more > 2<<20 {
 		t.Errorf("during a run the heap has %d bytes more", more)
 	}
-	if steps, _, err := p.Compare("run", scan("another")); err != nil || len(steps) != 0 {
+	if steps, _, err := p.Compare("run", "", scan("another")); err != nil || len(steps) != 0 {
 		t.Errorf("%d steps, %v", len(steps), err)
 	}
 	p.End("run")

@@ -33,9 +33,11 @@ type Record struct {
 	Project string    `json:"project,omitempty"`
 	Time    time.Time `json:"time"`
 	Op      files.Op  `json:"op"`
-	// Undoes is the change that this one takes back.
-	Undoes   string `json:"undoes,omitempty"`
-	UndoneBy string `json:"undone_by,omitempty"`
+	// Undoes is the change that this one takes back. Where that is a run of several change sets, it is the run's id, and
+	// Parts are theirs.
+	Undoes   string   `json:"undoes,omitempty"`
+	Parts    []string `json:"parts,omitempty"`
+	UndoneBy string   `json:"undone_by,omitempty"`
 	// Run: the steps are those of a direct run, whose command is Note, or take one back.
 	Run bool `json:"run,omitempty"`
 	// Exec is the run's id.
@@ -57,6 +59,14 @@ type Record struct {
 	// Contents are file names below the store, by step; "" where a step loses
 	// none.
 	Contents []string `json:"contents"`
+}
+
+// undone returns the ids of the change sets that this one takes back.
+func (r Record) undone() []string {
+	if len(r.Parts) > 0 || r.Undoes == "" {
+		return r.Parts
+	}
+	return []string{r.Undoes}
 }
 
 // maxWhat bounds how many steps of a change are described.

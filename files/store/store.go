@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,7 +37,8 @@ type Store struct {
 
 	mu      sync.Mutex
 	records map[string]Record // by id
-	open    map[string]string // changes between Begin and Finish, and the change that each undoes
+	// open are the changes between Begin and Finish, with those that each undoes.
+	open map[string][]string
 	// projects have snapshots, by their folders' names; snapshots is how many bytes those hold.
 	projects  map[string]*Project
 	snapshots int64
@@ -54,7 +56,7 @@ func Open(dir string, opts Options) (s *Store, warnings []error, err error) {
 		dir:      dir,
 		opts:     opts,
 		records:  map[string]Record{},
-		open:     map[string]string{},
+		open:     map[string][]string{},
 		projects: map[string]*Project{},
 	}
 	for _, d := range []string{"", "undo", "trash", "snapshots"} {
@@ -152,14 +154,14 @@ func (s *Store) Get(id string) (Record, error) {
 	return Record{}, fmt.Errorf("undo %q: %w", id, ErrNotFound)
 }
 
-// OfExec returns the latest change set of a run that was not undone; "" for none.
-func (s *Store) OfExec(exec string) string {
+// OfExec returns the change sets of a run that were not undone, the latest first.
+func (s *Store) OfExec(exec string) (list []Record) {
 	for _, r := range s.List("") {
 		if r.Exec == exec && exec != "" && r.State == Made {
-			return r.ID
+			list = append(list, r)
 		}
 	}
-	return ""
+	return list
 }
 
 // List are the changes of a session that can be undone or were, the latest
@@ -226,8 +228,14 @@ func (s *Store) conclude(r Record, made int) error {
 	all := len(r.Steps)
 	r.State, r.Steps, r.Contents = Made, r.Steps[:made], r.Contents[:made]
 	err := s.remember(r)
-	whole := made == all
-	if undone, ok := s.records[r.Undoes]; ok && r.Undoes != "" && whole {
+	if made < all {
+		return err
+	}
+	for _, id := range r.undone() {
+		undone, ok := s.records[id]
+		if !ok {
+			continue
+		}
 		undone, rerr := s.whole(undone)
 		if rerr != nil {
 			return errors.Join(err, rerr)
@@ -260,7 +268,7 @@ func (s *Store) Prune() (int, error) {
 // is held.
 func (s *Store) prune(coming *Record) (int, error) {
 	taken := map[string]bool{}
-	for _, id := range s.open {
+	for _, id := range slices.Concat(slices.Collect(maps.Values(s.open))...) {
 		taken[id] = true
 	}
 	var has shares
@@ -370,7 +378,7 @@ func (k *Kept) Again() bool {
 	k.store.mu.Lock()
 	defer k.store.mu.Unlock()
 	for _, r := range k.store.records {
-		if r.Undoes == k.record.ID && r.State == Made {
+		if r.State == Made && slices.Contains(r.undone(), k.record.ID) {
 			return true
 		}
 	}

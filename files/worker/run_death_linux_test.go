@@ -134,7 +134,7 @@ func afterDeath(t *testing.T, root, state, what string, initial []string) {
 	}
 	for _, cut := range b.Store.CutOff() {
 		p := b.Store.Project(cut.Project)
-		steps, _, err := p.Compare(cut.Run, b.Scan)
+		steps, _, err := p.Compare(cut.Run, "", b.Scan)
 		if err == nil && len(steps) > 0 {
 			if _, gerr := b.Store.Get(cut.Run); errors.Is(gerr, store.ErrNotFound) {
 				err = b.Store.KeepRun(store.Record{ID: cut.Run, Project: root, Op: "run"}, steps, p)
