@@ -297,3 +297,32 @@ func TestSnapshotsReadFilesOnce(t *testing.T) {
 		}
 	})
 }
+
+// R-LY-11: where nobody may list the project's directory, the result of a run and the answer of an undo name the cause
+// and the remedy, which helps.
+func TestUndoWhereTheProjectCannotBeListed(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.direct()
+		remedy := func(why string) {
+			t.Helper()
+			if !strings.Contains(why, "its mode is 0311") || !strings.Contains(why, "chmod u+rx "+a.project) {
+				t.Errorf("got %q, want the mode and the remedy", why)
+			}
+		}
+		a.changesOf("echo 1 > x")
+		a.sh("chmod 311 .")
+		if c := a.changesOf("echo 2 > x"); c.Covered {
+			t.Errorf("a run in a directory that can't be listed: %+v", c)
+		} else {
+			remedy(c.Why)
+		}
+		remedy(a.undone("--last").err)
+		a.sh("chmod u+rx,go= " + a.project + "; echo 1 > x")
+		if r := a.undone("--last"); r.code != 0 || a.sh("ls") != "README\n" {
+			t.Errorf("after the remedy: %v", r)
+		}
+		c := a.changesOf("echo 1 > x; chmod 311 .")
+		remedy(c.Why)
+		a.sh("chmod u+rx " + a.project)
+	})
+}

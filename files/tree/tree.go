@@ -26,6 +26,7 @@
 package tree
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,6 +65,10 @@ func Open(path string, opts Options) (*Tree, error) {
 	}
 	defer unix.Close(top)
 	fd, err := lookup(top, relative("/", path), unix.O_RDONLY|unix.O_DIRECTORY)
+	if info, serr := os.Lstat(path); errors.Is(err, unix.EACCES) && serr == nil && info.Mode()&0o500 != 0o500 {
+		return nil, fmt.Errorf("open root %q: it can't be listed, as its mode is %04o: run chmod u+rx %s", path,
+			info.Mode().Perm(), path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open root %q: %w", path, err)
 	}
