@@ -106,6 +106,86 @@ func TestLayersHeldByChoice(t *testing.T) {
 	})
 }
 
+// R-LY-05: a held change set is dropped by file, too: what was dropped never lands, and is deleted; the rest lands.
+func TestLayersHeldDroppedInPart(t *testing.T) {
+	bothUsers(t, func(t *testing.T, a *actor) {
+		a.nativeBackend("--mode", "approve-all")
+		a.repository()
+		tree := func() string { return a.sh("find . -path ./.git -prune -o -printf '%p %m %s\\n' | sort") }
+		before := tree()
+		id, _ := a.hold("sed -i s/one/uno/ src/one.txt; mkdir dist; echo built > dist/out; echo first > a; echo second > b")
+		count := func() int {
+			var list ipc.HeldChanges
+			if err := json.Unmarshal([]byte(a.sbx("changes", "--json").out), &list); err != nil {
+				t.Fatal(err)
+			}
+			if len(list.Changes) == 0 {
+				return 0
+			}
+			return list.Changes[0].Count
+		}
+		copies := func(content string) string {
+			return a.sh("grep -rlx " + content + " " + filepath.Join(a.dir, "st") + " 2>/dev/null || true")
+		}
+		if n := count(); n != 5 || copies("built") == "" {
+			t.Fatalf("%d paths are held, and dist/out in %q", n, copies("built"))
+		}
+		for _, bad := range []string{"no/such", "../outside"} {
+			if r := a.sbx("changes", "drop", id, bad); r.code == 0 || !strings.Contains(r.err, "no change there") {
+				t.Errorf("drop of %s: %v", bad, r)
+			}
+		}
+		if r := a.sbx("changes", "drop", id, "dist"); r.code != 0 || count() != 3 || copies("built") != "" {
+			t.Errorf("drop of dist: %v; %d paths are held, and dist/out in %q", r, count(), copies("built"))
+		}
+		if r := a.sbx("changes", "drop", id, "dist"); r.code == 0 || !strings.Contains(r.err, "no change there") {
+			t.Errorf("drop of dist once more: %v", r)
+		}
+		if r := a.sbx("changes", "land", id, "dist/out"); r.code == 0 || !strings.Contains(r.err, "no change there") {
+			t.Errorf("what was dropped lands: %v", r)
+		}
+		if now := tree(); now != before {
+			t.Errorf("a drop changed the project:\n%s", diff(before, now))
+		}
+		a.daemon.Process.Kill()
+		a.daemon.Wait()
+		a.daemon = nil
+		a.nativeBackend("--mode", "approve-all")
+		if r := a.sbx("changes", "land", id, "a"); r.code != 0 || count() != 2 {
+			t.Errorf("land of a: %v; %d paths are held", r, count())
+		}
+		if r := a.sbx("changes", "land", id); r.code != 0 || count() != 0 {
+			t.Errorf("land of the rest: %v; %d paths are held", r, count())
+		}
+		if got := a.sh("cat a b; head -n1 src/one.txt; ls -d dist 2>/dev/null || true"); got != "first\nsecond\nuno\n" {
+			t.Errorf("the project has %q", got)
+		}
+		for range 2 {
+			if r := a.sbx("undo", "--last"); r.code != 0 {
+				t.Error(r)
+			}
+		}
+		if now := tree(); now != before {
+			t.Errorf("after the undo:\n%s", diff(before, now))
+		}
+		// The last path that is left ends it, whether it lands or is dropped.
+		for _, last := range []string{"land", "drop"} {
+			id, _ = a.hold("echo x > x; echo y > y")
+			for _, r := range []result{a.sbx("changes", "land", id, "x"), a.sbx("changes", last, id, "y")} {
+				if r.code != 0 {
+					t.Errorf("%s last: %v", last, r)
+				}
+			}
+			if r := a.sbx("changes"); !strings.Contains(r.out+r.err, "nothing is held") {
+				t.Errorf("%s last: %v", last, r)
+			}
+			a.sbx("undo", "--last")
+
+		}
+		a.noLayers()
+	})
+}
+
 // R-LY-05: where what a command writes can't be held, it does not run, and the answer says why and what to do.
 func TestLayersThatCannotHold(t *testing.T) {
 	bothUsers(t, func(t *testing.T, a *actor) {

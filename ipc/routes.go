@@ -83,7 +83,7 @@ func workRoutes() []Route {
 			query(Backend.HeldChange, func(q params) HeldRequest {
 				return HeldRequest{ID: q.id(), Session: q.text("session")}
 			})},
-		{"POST", "/v1/changes/{id}", "change.land", both, "land a held change set or some of its paths, or drop it",
+		{"POST", "/v1/changes/{id}", "change.land", both, "land or drop a held change set, or some of its paths",
 			body(Backend.Land, byID(func(r *LandRequest) *string { return &r.ID }))},
 		{"POST", "/v1/batch", "batch", agent, "carry out the calls of one model response, in order",
 			large(Backend.Batch, nil)},

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -30,7 +31,7 @@ type view struct {
 // viewsOf returns the tree under a layer that is mounted above held ones, the lowest first.
 func viewsOf(held []*Layer) (b below) {
 	for _, l := range held {
-		b = append(b, viewOf(l, func(i int) bool { return !l.state.At[i] }))
+		b = append(b, viewOf(l, l.Left))
 	}
 	return b
 }
@@ -171,8 +172,9 @@ func (b below) listBelow(l *lister, dir int, at Name, name string, rel Name, out
 	return nil
 }
 
-// Prune removes from the upper directory what is not part of the change set, or has landed: a mount above it then
-// shows the root's. Call it after a part has landed, when nothing is mounted above.
+// Prune removes from the upper directory what is not part of the change set, has landed or was dropped: a mount above
+// it then shows the root's. The copies of what was dropped go, too. Call it after a part has landed or was dropped, when
+// nothing is mounted above.
 func (l *Layer) Prune() error {
 	upper, err := os.Open(l.Upper())
 	if err != nil {
@@ -181,7 +183,12 @@ func (l *Layer) Prune() error {
 	defer upper.Close()
 	left, dirs := map[Name]bool{}, map[Name]bool{}
 	for i, op := range l.set.Ops {
-		left[op.Path] = !l.state.At[i]
+		if left[op.Path] = l.Left(i); left[op.Path] || l.state.At[i] {
+			continue
+		}
+		if err := Remove(filepath.Join(l.slots(), itoa(i))); err != nil {
+			return fmt.Errorf("prune layer %q: %w", l.dir, err)
+		}
 	}
 	for _, d := range l.set.Dirs {
 		dirs[d.Path] = true

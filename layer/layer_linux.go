@@ -33,6 +33,8 @@ type state struct {
 	// At has a flag for each Op and then for each of Dirs: whether the root has the new one. For Ops the slots
 	// decide; see [Layer.applied].
 	At []bool `json:"at,omitempty"`
+	// Dropped has a flag for each of At: it never lands, as a person dropped it. Empty: nothing was dropped.
+	Dropped []bool `json:"dropped,omitempty"`
 	// To is where a move leads that is under way, and Lock the content of the lock files that it made.
 	To    []bool `json:"to,omitempty"`
 	Lock  string `json:"lock,omitempty"`
@@ -143,7 +145,8 @@ func Open(dir string) (*Layer, error) {
 		l.set = &Set{}
 		err = read(filepath.Join(dir, "set.json"), l.set)
 	}
-	if err == nil && l.set != nil && len(l.state.At) != len(l.set.Ops)+len(l.set.Dirs) {
+	if all := len(l.state.At); err == nil && l.set != nil &&
+		(all != len(l.set.Ops)+len(l.set.Dirs) || len(l.state.Dropped) > 0 && len(l.state.Dropped) != all) {
 		err = errors.New("its state is of another change set")
 	}
 	if err != nil {
@@ -179,7 +182,7 @@ const (
 	Held Status = "held"
 	// Partly: the root has a part that a person chose.
 	Partly Status = "partly"
-	// Landed: the root has all of it.
+	// Landed: the root has all of it that was not dropped.
 	Landed Status = "landed"
 	// Moving: a landing or an undo was cut off. [Layer.Recover] is needed.
 	Moving Status = "moving"
@@ -194,8 +197,11 @@ func (l *Layer) Status() Status {
 		return Moving
 	case !slices.Contains(l.state.At, true):
 		return Held
-	case slices.Contains(l.state.At, false):
-		return Partly
+	}
+	for i := range l.state.At {
+		if l.Left(i) {
+			return Partly
+		}
 	}
 	return Landed
 }
@@ -242,7 +248,7 @@ func (l *Layer) conflicts(chosen func(Name) bool) (out []Note) {
 		return nil
 	}
 	for _, n := range l.set.Conflicts {
-		if chosen(n.Path) {
+		if chosen(n.Path) && !l.droppedAt(n.Path) {
 			out = append(out, n)
 		}
 	}
@@ -252,14 +258,14 @@ func (l *Layer) conflicts(chosen func(Name) bool) (out []Note) {
 // Part reports which of the set's Ops, and then of its Dirs, Land with these paths would land.
 func (l *Layer) Part(root *os.File, paths ...Name) func(i int) bool {
 	chosen := l.choose(root, paths)
-	return func(i int) bool { return chosen[i] && !l.state.At[i] }
+	return func(i int) bool { return chosen[i] && l.Left(i) }
 }
 
 // Beside reports which of the set's Ops, and then of its Dirs, LandBeside with these paths would land: those that Land
 // with them would not.
 func (l *Layer) Beside(root *os.File, paths ...Name) func(i int) bool {
 	chosen := l.beside(root, paths)
-	return func(i int) bool { return chosen[i] && !l.state.At[i] }
+	return func(i int) bool { return chosen[i] && l.Left(i) }
 }
 
 func (l *Layer) beside(root *os.File, paths []Name) map[int]bool {
@@ -331,7 +337,7 @@ func (l *Layer) Recover(root *os.File) error {
 }
 
 // choose returns the indexes of flags that belong to paths: all if there is none. It adds the rest of each git
-// directory and of each database that has one of them.
+// directory and of each database that has one of them, and the times of directories where nothing else would be left.
 func (l *Layer) choose(root *os.File, paths []Name) map[int]bool {
 	chosen, units := map[int]bool{}, map[Name]bool{}
 	if l.set == nil {
@@ -350,7 +356,8 @@ func (l *Layer) choose(root *os.File, paths []Name) map[int]bool {
 	for k, d := range l.set.Dirs {
 		chosen[len(l.set.Ops)+k] = len(paths) == 0 || slices.ContainsFunc(paths, d.Path.within)
 	}
-	maps.DeleteFunc(chosen, func(_ int, yes bool) bool { return !yes })
+	maps.DeleteFunc(chosen, func(i int, yes bool) bool { return !yes || l.dropped(i) })
+	l.chooseTimes(chosen)
 	return chosen
 }
 
@@ -442,28 +449,6 @@ func (l *Layer) Content(at Name) (*os.File, error) {
 		}
 	}
 	return fail(fs.ErrNotExist)
-}
-
-// Drop deletes the layer with its copies and the displaced objects. The root stays as it is.
-func (l *Layer) Drop() error {
-	if err := Remove(l.dir); err != nil {
-		return fmt.Errorf("drop layer %q: %w", l.dir, err)
-	}
-	return nil
-}
-
-// Remove deletes a directory, directories without the owner's rights in it included.
-func Remove(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(name, 0o700) // RemoveAll says where it fails
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }
 
 // token returns a text that no other layer has.

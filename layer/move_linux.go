@@ -96,6 +96,9 @@ func (m *mover) applied() ([]bool, error) {
 }
 
 func (m *mover) applied1(i int) (bool, error) {
+	if m.l.dropped(i) { // its slot is empty
+		return false, nil
+	}
 	s, err := stat(m.slots, itoa(i))
 	if new := m.set.Ops[i].New; len(new) > 0 {
 		return s.Inode != new[0].Inode || s.Kind == Absent, err

@@ -113,7 +113,7 @@ var mutations = []mutation{
 		"for _, v := range b {\n\t\tnow", "for _, v := range b[:0] {\n\t\tnow"},
 	{14, "layer", "TestStackedOnHeld", "layer/layer_linux.go", "errors.Join(l.save(), l.Prune())", "l.save()"},
 	{14, "acceptance", "TestLayersHeldGoStale", "supervisor/held_linux.go",
-		"errors.Join(s.outdate(note.Exec), r.l.Drop())", "r.l.Drop()"},
+		"errors.Join(s.outdate(note.Exec), drop())", "r.l.Drop()"},
 	{14, "acceptance", "TestLayersHeldGoStale", "supervisor/held_linux.go",
 		"n := s.seeing[note.Exec]; n > 0", "n := 0; n > 0"},
 	{14, "acceptance", "TestLayersHeldAreSeen", "supervisor/stack_linux.go",

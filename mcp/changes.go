@@ -13,7 +13,7 @@ import (
 type heldInput struct {
 	ID    string   `json:"id,omitempty" jsonschema:"of a held change set; default: list all of this session"`
 	Do    string   `json:"do,omitempty" jsonschema:"show (default), land or drop"`
-	Paths []string `json:"paths,omitempty" jsonschema:"land only these, and what is below them"`
+	Paths []string `json:"paths,omitempty" jsonschema:"land or drop only these, and what is below them"`
 	Root  string   `json:"root,omitempty"`
 }
 

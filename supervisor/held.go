@@ -194,11 +194,15 @@ func judgeHeld(rules *files.Rules, u *undoing, paths []string, drop, ended bool)
 	if drop {
 		v = rules.JudgeUndo(u.id, nil, false)
 		v.Description, op = fmt.Sprintf("Drop the held change set %s (%d paths)", u.id, len(u.steps)), "drop"
+		if len(paths) > 0 {
+			_, what, _ = strings.Cut(what, ": ")
+			v.Description = fmt.Sprintf("Drop a part of the held change set %s: %s", u.id, what)
+		}
 		v.Decision, v.Safe, v.Why, v.Rule = files.Ask, false, "it deletes what the command wrote", "files"
 		v.Reasons = []string{v.Why}
 	}
 	v.Payload = map[string]any{"op": op, "change": u.id}
-	if len(paths) > 0 && !drop {
+	if len(paths) > 0 {
 		v.Payload["paths"] = paths
 	}
 	return v

@@ -121,8 +121,7 @@ func (s *Supervisor) heldChange(sess *Session, id string) (HeldChange, error) {
 		return c, nil
 	}
 	c.Digest = r.l.Set().Digest()
-	at := r.l.At()
-	left := r.l.Set().ChangesOf(func(i int) bool { return !at[i] })
+	left := r.l.Set().ChangesOf(r.l.Left)
 	c.Changes = changedPaths(sess.Root, left)
 	for _, n := range r.l.Set().Conflicts {
 		c.Conflicts = append(c.Conflicts, filepath.Join(sess.Root, string(n.Path))+": "+n.Reason)
@@ -227,7 +226,7 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 	}
 	out.Path, out.Changed = c.sess.Root, true
 	if c.req.Drop {
-		return s.dropHeld(r, note)
+		return s.dropHeld(c, j, r, note)
 	}
 	waiting, cancel := context.WithTimeout(ctx, turnWait)
 	defer cancel()
@@ -252,7 +251,7 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 	r.rec.ID, r.had = "r-"+strings.ToLower(ulid.Make().String()), r.l.At()
 	changes := &Changes{Kind: RunLayered, Digest: r.l.Set().Digest(), Landed: true}
 	changes.Changes = changedPaths(c.sess.Root, r.l.Set().ChangesOf(chosen))
-	left := len(r.l.Set().ChangesOf(func(i int) bool { return !r.had[i] })) - changes.Len()
+	left := len(r.l.Set().ChangesOf(r.l.Left)) - changes.Len()
 	if err := r.note(note.Held); err != nil {
 		return err
 	}
@@ -268,12 +267,33 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 	return landingConflict(j.undo.id, err)
 }
 
-// dropHeld deletes a held change set.
-func (s *Supervisor) dropHeld(r *layeredRun, note layerNote) error {
-	set, c := s.heldSet(note, approval.ChangeDropped)
-	err := errors.Join(s.outdate(note.Exec), r.l.Drop())
+// dropHeld deletes a held change set, or the part at the request's paths.
+func (s *Supervisor) dropHeld(c *fileCall, j *fileJudgement, r *layeredRun, note layerNote) error {
+	set, changes := s.heldSet(note, approval.ChangeDropped)
+	drop := r.l.Drop
+	if len(c.req.Paths) > 0 {
+		root, err := openRoot(c.sess.Root)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		r.root = root
+		names, chosen, err := r.part(c.req.Paths)
+		if err != nil {
+			return err
+		}
+		if files.StepsDigest(r.steps(chosen)) != j.undo.digest {
+			return &files.Conflict{Op: files.Undo, Path: j.undo.id, Reason: files.Changed,
+				Hint: "it is not what it was when this was approved; ask again"}
+		}
+		part := changedPaths(c.sess.Root, r.l.Set().ChangesOf(chosen))
+		if set.Left = changes.Len() - part.Len(); set.Left > 0 {
+			changes, drop = part, func() error { return r.l.DropPart(root, names...) }
+		}
+	}
+	err := errors.Join(s.outdate(note.Exec), drop())
 	if err == nil {
-		s.publish(note.Record, nil, set, c)
+		s.publish(note.Record, nil, set, changes)
 	}
 	return err
 }

@@ -98,10 +98,13 @@ export function changeViews({ link, main, say, fail, show, side, expect }) {
     const h = await link.call("change.show", { id });
     if (location.hash !== "#changes") return;
     const files = h.files ?? [];
-    const part = el("button", { type: "button", class: "yes", onclick: () => chosen.size && land(h, { paths: [...chosen] }) });
+    const part = (kind, more) => el("button", { type: "button", class: kind, onclick: () => chosen.size && land(h, { paths: [...chosen], ...more }) });
+    const [landing, dropping] = [part("yes", {}), part("no", { drop: true })];
     const count = () => {
-      part.textContent = chosen.size === 1 ? "Land 1 file" : `Land ${chosen.size} files`;
-      part.setAttribute("aria-disabled", String(!chosen.size));
+      for (const [button, verb] of [[landing, "Land"], [dropping, "Drop"]]) {
+        button.textContent = chosen.size === 1 ? `${verb} 1 file` : `${verb} ${chosen.size} files`;
+        button.setAttribute("aria-disabled", String(!chosen.size));
+      }
     };
     count();
     const pick = (f, name) => {
@@ -120,8 +123,8 @@ export function changeViews({ link, main, say, fail, show, side, expect }) {
       el("div", { class: "row" }, toggle(() => one(id).catch(fail))),
       fileList(h, files, side(), pick),
       el("div", { class: "row decide" },
-        el("button", { type: "button", class: "yes", onclick: () => land(h, {}) }, "Land all"), part,
-        el("button", { type: "button", class: "no", onclick: () => land(h, { drop: true }) }, "Drop all"),
+        el("button", { type: "button", class: "yes", onclick: () => land(h, {}) }, "Land all"), landing,
+        el("button", { type: "button", class: "no", onclick: () => land(h, { drop: true }) }, "Drop all"), dropping,
         leave())));
   }
 

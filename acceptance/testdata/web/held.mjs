@@ -61,6 +61,12 @@ const failed = await scenarios({
     equal(read("src/\x1b[2J"), "x", "the file with a name that can't be shown");
     equal([read(`src/${hostile}`), read("src/b.js").split("\n")[0], fs.existsSync("src/new.html")], [hostile + "\n", "let b  = 1", false], "the others");
     await until("the rest is shown", async () => await page.locator("ul.files > li").count() === 3);
+    await page.getByLabel("src/c.js", { exact: true }).check();
+    await press(page, "Drop 1 file");
+    await page.getByText("Drop a part of").waitFor();
+    await press(page, "Allow");
+    await until("the other two are shown", async () => await page.locator("ul.files > li").count() === 2);
+    equal(read("src/c.js").split("\n")[0], "let c  = 1", "what was dropped");
     await press(page, "Drop all");
     await page.getByText("Drop what the command wrote?").waitFor();
     await press(page, "Allow");

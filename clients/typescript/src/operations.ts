@@ -6,7 +6,7 @@ import type * as wire from "./wire.ts";
 
 /** What both sockets offer. */
 export class SharedOperations extends Transport {
-  /** land a held change set or some of its paths, or drop it: POST /v1/changes/{id} */
+  /** land or drop a held change set, or some of its paths: POST /v1/changes/{id} */
   changeLand(request: { id: string } & wire.LandRequest, options: CallOptions = {}): Promise<wire.FileResult> {
     return this.ask<wire.FileResult>("POST", `/v1/changes/${encodeURIComponent(request.id)}`, { body: without(request, "id") }, options);
   }

@@ -25,7 +25,7 @@ class SharedOperations(Transport):
         inline: Optional[bool] = None,
         description: Optional[str] = None,
     ) -> wire.FileResult:
-        """land a held change set or some of its paths, or drop it: POST /v1/changes/{id}"""
+        """land or drop a held change set, or some of its paths: POST /v1/changes/{id}"""
         answer: wire.FileResult = self.ask(
             "POST",
             "/v1/changes/" + self.quote(id),
