@@ -245,3 +245,38 @@ while not stop:
 with open(log, "w") as f:
     json.dump(kept, f)
 `
+
+// R-LY-03, rules 3 and 15: a person commits while git commits in a layer: the branch has the person's commit, and that
+// of the layer is held, also where git packed the references meanwhile. A branch beside it lands.
+func TestLayersCommitBesideAPerson(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.layered()
+		a.sh(`git init -q . && git checkout -q -B main && git config user.email a@example.com &&
+git config user.name A && git config core.logAllRefUpdates false && echo base > f && git add -A && git commit -qm first && git pack-refs --all`)
+		for _, work := range []string{
+			"echo run >> f; GIT_EDITOR='sleep 1; echo run >' git commit -qa",
+			"new=$(git commit-tree -p HEAD -m run 'HEAD^{tree}'); touch .git/COMMIT_EDITMSG; sleep 1; " +
+				"git update-ref refs/heads/main $new",
+			"touch .git/NO_EDITMSG; sleep 1; rm .git/NO_EDITMSG; git branch topic",
+		} {
+			a.sh("rm -f .git/COMMIT_EDITMSG")
+			wait := a.begin("run", "--json", "-c", work)
+			eventually(t, "git in the layer", func() bool {
+				found, _ := filepath.Glob(filepath.Join(a.stateDir(), "layers/*/upper/.git/*_EDITMSG"))
+				return len(found) > 0
+			})
+			a.sh("git commit -q --allow-empty -m person; git pack-refs --all")
+			person, r := a.sh("git rev-parse main"), wait()
+			if now := a.sh("git rev-parse main"); now != person {
+				t.Errorf("%s: main is %s, not the person's %s", work, now, person)
+			}
+			if topic := strings.HasSuffix(work, "topic"); topic != (r.code == 0) || topic == (heldID(r.out) != "") {
+				t.Errorf("%s: %v", work, r)
+			}
+			a.sh("git fsck --full --no-dangling --no-progress >&2")
+			if id := heldID(r.out); id != "" {
+				a.landing(always, "changes", "drop", id)
+			}
+		}
+	})
+}

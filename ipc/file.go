@@ -205,7 +205,7 @@ type LandRequest struct {
 	Session     string   `json:"session,omitempty"` // an approver gives none
 	ID          string   `json:"-"`
 	Paths       []string `json:"paths,omitempty"`   // only these, and what is below them
-	Drop        bool     `json:"drop,omitempty"`    // delete the change set, or what it has at Paths, instead of landing it
+	Drop        bool     `json:"drop,omitempty"`    // delete it, or what it has at Paths, instead of landing it
 	DryRun      bool     `json:"dry_run,omitempty"` // only say what would be decided, and show the change
 	CallID      string   `json:"call_id,omitempty"`
 	Inline      bool     `json:"inline,omitempty"`

@@ -173,8 +173,8 @@ func (b below) listBelow(l *lister, dir int, at Name, name string, rel Name, out
 }
 
 // Prune removes from the upper directory what is not part of the change set, has landed or was dropped: a mount above
-// it then shows the root's. The copies of what was dropped go, too. Call it after a part has landed or was dropped, when
-// nothing is mounted above.
+// it then shows the root's. It deletes the copies of what was dropped. Call it after a part has landed or was dropped,
+// when nothing is mounted above.
 func (l *Layer) Prune() error {
 	upper, err := os.Open(l.Upper())
 	if err != nil {

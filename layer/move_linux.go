@@ -193,6 +193,9 @@ func (m *mover) carryOut() error {
 			conflicts = append(conflicts, note)
 		}
 	}
+	if !m.resume {
+		conflicts = append(conflicts, m.gitReads()...)
+	}
 	if len(conflicts) > 0 {
 		return &ConflictError{conflicts}
 	}

@@ -34,7 +34,7 @@ type mutation struct {
 //	12  the index of git that landed knows the files as they landed
 //	13  a file with several hard links lands under the written name alone, and this is reported
 //	14  a layer above held ones lands after them, and never once one was dropped; what landed is the root's
-//	15  a result names what another run landed beside the run
+//	15  a result names what another run landed beside the run; references land only over what they were made from
 //	16  git and package managers wait for the run before, whose locks a layer does not share
 //	16  a conflict at a path that git ignores holds that path, or the topmost ignored directory, alone
 //	17  FIFOs and sockets are named and do not land, and are masked for readers
@@ -71,6 +71,11 @@ var mutations = []mutation{
 		"repos[dir] = isGitDir(root, Name(dir))", "repos[dir] = false"},
 	{4, "layer", "TestGitDirectoryIsOneUnit", "layer/layer_linux.go",
 		"if repo, ok := repository(root, at); ok {", `if repo, ok := repository(root, at); ok && at == "?" {`},
+	{15, "layer", "TestGitReads", "layer/gitreads_linux.go",
+		"err == nil && s.CTime >= m.set.Stamp", "err == nil && s.CTime < 0"},
+	{15, "layer", "TestGitReads", "layer/gitreads_linux.go", "case dir.head == ref:", `case at == "?":`},
+	{15, "layer", "TestGitReads", "layer/gitreads_linux.go",
+		`hides && strings.Contains(dir.packed, " "+name+"\n")`, `hides && name == "?"`},
 	{4, "layer", "TestUndoOfAPrunedObject", "layer/move_linux.go",
 		"if missing := m.pruned(); len(missing) > 0 {", "if missing := m.pruned(); len(missing) < 0 {"},
 	{5, "layer", "TestPreimageOfALinkedFile", "layer/layer_linux.go",

@@ -80,8 +80,8 @@ func changesLand(a *app) *cobra.Command {
 func changesDrop(a *app) *cobra.Command {
 	return a.settling("drop", &cobra.Command{
 		Use: "drop ID [PATH…]", Short: "Delete a held change set",
-		Long: "Delete a held change set, or the part at and below the paths, which never lands then. The changes in one git\n" +
-			"directory, or of one SQLite database, are dropped together.",
+		Long: "Delete a held change set, or the part at and below the paths, which never lands then. The changes in\n" +
+			"one git directory, or of one SQLite database, are dropped together.",
 		Example: "  sbx changes drop h-01k9x6\n  sbx changes drop h-01k9x6 dist", Args: cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.heldIDs,
 	})

@@ -831,7 +831,7 @@ export interface LandRequest {
   session?: string;
   /** only these, and what is below them */
   paths?: string[];
-  /** delete the change set, or what it has at Paths, instead of landing it */
+  /** delete it, or what it has at Paths, instead of landing it */
   drop?: boolean;
   /** only say what would be decided, and show the change */
   dry_run?: boolean;

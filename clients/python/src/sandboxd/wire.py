@@ -690,7 +690,7 @@ class LandRequest(TypedDict, total=False):
 
     session: str  # an approver gives none
     paths: List[str]  # only these, and what is below them
-    drop: bool  # delete the change set, or what it has at Paths, instead of landing it
+    drop: bool  # delete it, or what it has at Paths, instead of landing it
     dry_run: bool  # only say what would be decided, and show the change
     call_id: str
     inline: bool
