@@ -252,7 +252,8 @@ func TestLayersCommitBesideAPerson(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh(`git init -q . && git checkout -q -B main && git config user.email a@example.com &&
-git config user.name A && git config core.logAllRefUpdates false && echo base > f && git add -A && git commit -qm first && git pack-refs --all`)
+git config user.name A && git config core.logAllRefUpdates false && echo base > f && git add -A &&
+git commit -qm first && git pack-refs --all`)
 		for _, work := range []string{
 			"echo run >> f; GIT_EDITOR='sleep 1; echo run >' git commit -qa",
 			"new=$(git commit-tree -p HEAD -m run 'HEAD^{tree}'); touch .git/COMMIT_EDITMSG; sleep 1; " +

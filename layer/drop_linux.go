@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Left reports whether one of the set's Ops, or then of its Dirs, has neither landed nor been dropped.
@@ -39,7 +40,10 @@ func (l *Layer) chooseTimes(chosen map[int]bool) {
 			times = append(times, i)
 		}
 	}
-	if len(chosen) > 0 {
+	uncopied := func(n Note) bool { // its object is in the upper directory alone
+		return !slices.ContainsFunc(l.set.Ops, func(op Op) bool { return related(n.Path, []Name{op.Path}) })
+	}
+	if len(chosen) > 0 && !slices.ContainsFunc(l.set.Conflicts, uncopied) {
 		for _, i := range times {
 			chosen[i] = true
 		}

@@ -18,9 +18,9 @@ func (b *bench) sh(line string) string {
 	return string(out)
 }
 
-// Rules 3 and 15: what git's references in a change set rest on conflicts where a person changed it since the run began,
-// before the layer is taken or after that. No commit of the person is lost, and no branch is moved under a work tree.
-// Other references land. Without reflogs, so that these do not conflict.
+// Rules 3 and 15: what git's references in a change set rest on conflicts where a person changed it since the run
+// began, before the layer is taken or after that. No commit of the person is lost, and no branch is moved under a work
+// tree. Other references land. Without reflogs, so that these do not conflict.
 func TestGitReads(t *testing.T) {
 	const (
 		commit = "git commit -q --allow-empty -m person"
