@@ -152,6 +152,18 @@ func TestLayersOfWhatCantLand(t *testing.T) {
 			}
 			a.noLayers()
 			a.sh("rm good")
+			// Its last path that has a copy is not all of it.
+			id = heldID(a.sbx("run", "-c", line).err)
+			if r := a.landing(always, "changes", "drop", id, "good"); r.code != 0 {
+				t.Errorf("%s: drop of good: %v", line, r)
+			}
+			if r := a.sbx("changes", "show", id); r.code != 0 || !strings.Contains(r.out, want) {
+				t.Errorf("%s: after the drop of good: %v", line, r)
+			}
+			if r := a.landing(always, "changes", "drop", id); r.code != 0 {
+				t.Errorf("%s: drop of all: %v", line, r)
+			}
+			a.noLayers()
 		}
 	})
 }

@@ -22,12 +22,14 @@ func IsDir(dir string, exists func(name string) bool) bool {
 
 // Enclosing returns the nearest git directory at or above a path, as isDir has them.
 func Enclosing(at string, isDir func(dir string) bool) (dir string, ok bool) {
-	for dir = at; dir != "." && dir != "/"; dir = path.Dir(dir) {
-		if isDir(dir) {
+	for dir = at; ; dir = path.Dir(dir) {
+		switch {
+		case isDir(dir):
 			return dir, true
+		case dir == "." || dir == "/":
+			return "", false
 		}
 	}
-	return "", false
 }
 
 // IsReference reports whether a path below a git directory is that of a file of references.
@@ -47,7 +49,7 @@ func LockFiles(paths []string, isDir func(dir string) bool) []string {
 		for _, name := range Locks {
 			out = append(out, path.Join(dir, name))
 		}
-		if strings.HasPrefix(at, dir+"/refs/") && !strings.HasSuffix(at, ".lock") {
+		if strings.HasPrefix(at, path.Join(dir, "refs")+"/") && !strings.HasSuffix(at, ".lock") {
 			out = append(out, at+".lock")
 		}
 	}

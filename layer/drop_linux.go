@@ -1,7 +1,6 @@
 package layer
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,17 +13,47 @@ func (l *Layer) Left(i int) bool { return !l.state.At[i] && !l.dropped(i) }
 
 func (l *Layer) dropped(i int) bool { return len(l.state.Dropped) > 0 && l.state.Dropped[i] }
 
-// droppedAt reports whether all that is left of the change set at, above and below a path was dropped.
-func (l *Layer) droppedAt(at Name) (dropped bool) {
-	for i, op := range l.set.Ops {
-		if at.within(op.Path) || op.Path.within(at) {
-			if l.Left(i) {
-				return false
-			}
-			dropped = dropped || !l.state.At[i]
+// Conflicts returns the set's that concern what is left of it, or an object of which there is no copy.
+func (l *Layer) Conflicts() (out []Note) {
+	if l.set == nil || len(l.set.Conflicts) == 0 {
+		return nil
+	}
+	parts := l.partsAt()
+	for _, n := range l.set.Conflicts {
+		if some, left := parts(n.Path); left || !some {
+			out = append(out, n)
 		}
 	}
-	return dropped
+	return out
+}
+
+// partsAt returns a function that reports whether the set changes anything at, above or below a path, and whether any
+// of that is left. Times of directories do not count.
+func (l *Layer) partsAt() func(at Name) (some, left bool) {
+	tops, holding := map[Name]bool{}, map[Name]bool{} // whether it is left, and whether anything in it is
+	for i, op := range l.set.Ops {
+		tops[op.Path] = l.Left(i)
+		for up := op.Path; up != "."; {
+			up, _ = up.split()
+			holding[up] = holding[up] || l.Left(i)
+		}
+	}
+	for k, d := range l.set.Dirs {
+		if !d.Old.sameMetadata(d.New) {
+			holding[d.Path] = holding[d.Path] || l.Left(len(l.set.Ops)+k)
+		}
+	}
+	return func(at Name) (some, left bool) {
+		left, some = holding[at]
+		for {
+			top, ok := tops[at]
+			some, left = some || ok, left || top
+			if at == "." {
+				return some, left
+			}
+			at, _ = at.split()
+		}
+	}
 }
 
 // chooseTimes adds the Dirs of which only the times change where all else that is left was chosen.
@@ -40,32 +69,56 @@ func (l *Layer) chooseTimes(chosen map[int]bool) {
 			times = append(times, i)
 		}
 	}
-	uncopied := func(n Note) bool { // its object is in the upper directory alone
-		return !slices.ContainsFunc(l.set.Ops, func(op Op) bool { return related(n.Path, []Name{op.Path}) })
+	if len(chosen) == 0 || len(times) == 0 || l.lacksCopy() {
+		return
 	}
-	if len(chosen) > 0 && !slices.ContainsFunc(l.set.Conflicts, uncopied) {
-		for _, i := range times {
-			chosen[i] = true
-		}
+	for _, i := range times {
+		chosen[i] = true
 	}
 }
 
-// DropPart drops the part of the change set at, above and below the paths, as Land would land it: it never lands, and
-// its new objects are deleted. What has landed stays. Call it when nothing is mounted above.
-func (l *Layer) DropPart(root *os.File, paths ...Name) error {
-	err := errors.New("it is not held")
-	if s := l.Status(); s == Held || s == Partly {
-		if len(l.state.Dropped) == 0 {
-			l.state.Dropped = make([]bool, len(l.state.At))
-		}
-		for i := range l.choose(root, paths) {
-			l.state.Dropped[i] = !l.state.At[i]
-		}
-		if err = l.save(); err == nil {
-			return l.Prune()
+// lacksCopy reports whether the upper directory alone has an object of the command's.
+func (l *Layer) lacksCopy() bool {
+	if len(l.set.Conflicts) == 0 {
+		return false
+	}
+	parts := l.partsAt()
+	return slices.ContainsFunc(l.set.Conflicts, func(n Note) bool {
+		some, _ := parts(n.Path)
+		return !some
+	})
+}
+
+// ended reports whether nothing is left of the change set.
+func (l *Layer) ended() bool {
+	for i := range l.state.At {
+		if l.Left(i) {
+			return false
 		}
 	}
-	return fmt.Errorf("drop a part of layer %q: %w", l.dir, err)
+	return !l.lacksCopy()
+}
+
+// DropPart drops the part of the change set at, above and below the paths, as Land would land it: it never lands, and
+// its new objects are deleted. What has landed stays. Where nothing is left then, DropPart is Drop. Call it when
+// nothing is mounted above.
+func (l *Layer) DropPart(root *os.File, paths ...Name) error {
+	if s := l.Status(); s != Held && s != Partly {
+		return fmt.Errorf("drop a part of layer %q: it is %s", l.dir, s)
+	}
+	if len(l.state.Dropped) == 0 {
+		l.state.Dropped = make([]bool, len(l.state.At))
+	}
+	for i := range l.choose(root, paths) {
+		l.state.Dropped[i] = !l.state.At[i]
+	}
+	if l.ended() {
+		return l.Drop()
+	}
+	if err := l.save(); err != nil {
+		return fmt.Errorf("drop a part of layer %q: %w", l.dir, err)
+	}
+	return l.Prune()
 }
 
 // Drop deletes the layer with its copies and the displaced objects. The root stays as it is.

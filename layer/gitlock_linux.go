@@ -14,11 +14,25 @@ import (
 // maxReferences bounds the bytes of a file of references.
 const maxReferences = 64 << 20
 
-// repository returns the nearest git directory at or above a path: a directory with a file HEAD and directories objects
-// and refs, or the own part of a linked work tree (gitrepository-layout(5)).
-func repository(root int, at Name) (Name, bool) {
-	dir, ok := git.Enclosing(string(at), func(dir string) bool { return isGitDir(root, Name(dir)) })
-	return Name(dir), ok
+// repositories returns a function that finds the nearest git directory at or above a path of the root: a directory with
+// a file HEAD and directories objects and refs, or the own part of a linked work tree (gitrepository-layout(5)).
+func repositories(root int) func(at Name) (Name, bool) {
+	is := gitDirs(root)
+	return func(at Name) (Name, bool) {
+		dir, ok := git.Enclosing(string(at), is)
+		return Name(dir), ok
+	}
+}
+
+// gitDirs returns isGitDir for a root. It looks once at each directory.
+func gitDirs(root int) func(dir string) bool {
+	known := map[string]bool{}
+	return func(dir string) bool {
+		if _, asked := known[dir]; !asked {
+			known[dir] = isGitDir(root, Name(dir))
+		}
+		return known[dir]
+	}
 }
 
 func isGitDir(root int, dir Name) bool {
@@ -43,13 +57,7 @@ func lockFiles(root int, paths []Name) (out []Name) {
 	for _, at := range paths {
 		names = append(names, string(at))
 	}
-	repos := map[string]bool{}
-	for _, at := range git.LockFiles(names, func(dir string) bool {
-		if _, asked := repos[dir]; !asked {
-			repos[dir] = isGitDir(root, Name(dir))
-		}
-		return repos[dir]
-	}) {
+	for _, at := range git.LockFiles(names, gitDirs(root)) {
 		out = append(out, Name(at))
 	}
 	return out
@@ -57,9 +65,10 @@ func lockFiles(root int, paths []Name) (out []Name) {
 
 // pruned returns the references that the move restored, without the objects that they name.
 func (m *mover) pruned() (missing []Note) {
+	repository := repositories(m.root)
 	for _, i := range m.todo {
 		at := m.set.Ops[i].Path
-		repo, ok := repository(m.root, at)
+		repo, ok := repository(at)
 		if m.to[i] || !ok || at == repo || !git.IsReference(strings.TrimPrefix(string(at), string(repo)+"/")) {
 			continue
 		}

@@ -18,7 +18,7 @@ func (m *mover) gitReads() (out []Note) {
 		op := m.set.Ops[i]
 		for _, n := range slices.Concat(op.Old, op.New) {
 			at := join(op.Path, n.Path)
-			if dir, base := at.split(); m.to[i] && (git.IsReference(base) || strings.Contains(string(dir)+"/", "/refs/")) {
+			if dir, base := at.split(); m.to[i] && (git.IsReference(base) || strings.Contains("/"+string(dir)+"/", "/refs/")) {
 				moves[at] = true
 			}
 		}
@@ -33,10 +33,10 @@ func (m *mover) gitReads() (out []Note) {
 			moves[at], out = true, append(out, Note{at, reason + " since the run began"})
 		}
 	}
-	dirs := map[Name]*gitDir{}
+	dirs, repository := map[Name]*gitDir{}, repositories(m.root)
 	for _, at := range slices.Sorted(maps.Keys(landing)) {
 		i := landing[at]
-		repo, ok := repository(m.root, at)
+		repo, ok := repository(at)
 		if !ok {
 			continue
 		}

@@ -74,3 +74,14 @@ func TestGitReads(t *testing.T) {
 		}
 	}
 }
+
+// The same where the project's directory is a git directory itself.
+func TestGitReadsOfABareRoot(t *testing.T) {
+	b := newBench(t, disk)
+	t.Cleanup(b.close)
+	b.sh("git init -q --bare -b main; tree=$(git mktree < /dev/null); for name in main run person; do " +
+		"git update-ref refs/heads/$name $(git commit-tree -m $name $tree); done; git pack-refs --all")
+	b.layer("run", step{Do: "sh", Data: "git update-ref refs/heads/main run"})
+	b.sh("git update-ref refs/heads/main person; git pack-refs --all")
+	b.take().refuses("packed-refs")
+}

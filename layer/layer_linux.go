@@ -197,11 +197,8 @@ func (l *Layer) Status() Status {
 		return Moving
 	case !slices.Contains(l.state.At, true):
 		return Held
-	}
-	for i := range l.state.At {
-		if l.Left(i) {
-			return Partly
-		}
+	case !l.ended():
+		return Partly
 	}
 	return Landed
 }
@@ -243,16 +240,8 @@ func related(at Name, paths []Name) bool {
 }
 
 // conflicts returns those at the chosen paths.
-func (l *Layer) conflicts(chosen func(Name) bool) (out []Note) {
-	if l.set == nil {
-		return nil
-	}
-	for _, n := range l.set.Conflicts {
-		if chosen(n.Path) && !l.droppedAt(n.Path) {
-			out = append(out, n)
-		}
-	}
-	return out
+func (l *Layer) conflicts(chosen func(Name) bool) []Note {
+	return slices.DeleteFunc(l.Conflicts(), func(n Note) bool { return !chosen(n.Path) })
 }
 
 // Part reports which of the set's Ops, and then of its Dirs, Land with these paths would land.
@@ -343,9 +332,9 @@ func (l *Layer) choose(root *os.File, paths []Name) map[int]bool {
 	if l.set == nil {
 		return chosen
 	}
-	of := make([]Name, len(l.set.Ops))
+	of, repository := make([]Name, len(l.set.Ops)), repositories(int(root.Fd()))
 	for i, op := range l.set.Ops {
-		of[i] = unit(int(root.Fd()), op.Path)
+		of[i] = unit(repository, op.Path)
 		if related(op.Path, paths) {
 			units[of[i]] = true
 		}
@@ -363,8 +352,8 @@ func (l *Layer) choose(root *os.File, paths []Name) map[int]bool {
 
 // unit returns the path that all paths of one unit have in common: a git directory, a SQLite database, or else the path
 // itself.
-func unit(root int, at Name) Name {
-	if repo, ok := repository(root, at); ok {
+func unit(repository func(Name) (Name, bool), at Name) Name {
+	if repo, ok := repository(at); ok {
 		return repo
 	}
 	for _, suffix := range []Name{"-wal", "-shm", "-journal"} {

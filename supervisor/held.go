@@ -38,7 +38,7 @@ type layerNote struct {
 	Stays   bool     `json:"stays,omitempty"`
 
 	Held  string `json:"held,omitempty"`
-	Bytes int64  `json:"bytes,omitempty"` // of its new files
+	Bytes int64  `json:"bytes,omitempty"` // of its new files that are left
 	Had   []bool `json:"had,omitempty"`
 }
 

@@ -123,7 +123,7 @@ func (s *Supervisor) heldChange(sess *Session, id string) (HeldChange, error) {
 	c.Digest = r.l.Set().Digest()
 	left := r.l.Set().ChangesOf(r.l.Left)
 	c.Changes = changedPaths(sess.Root, left)
-	for _, n := range r.l.Set().Conflicts {
+	for _, n := range r.l.Conflicts() {
 		c.Conflicts = append(c.Conflicts, filepath.Join(sess.Root, string(n.Path))+": "+n.Reason)
 	}
 	return c, nil
@@ -236,13 +236,9 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 		return err
 	}
 	defer r.root.Close()
-	names, chosen, err := r.part(c.req.Paths)
+	names, chosen, err := r.approvedPart(c, j)
 	if err != nil {
 		return err
-	}
-	if files.StepsDigest(r.steps(chosen)) != j.undo.digest {
-		return &files.Conflict{Op: files.Undo, Path: j.undo.id, Reason: files.Changed,
-			Hint: "it is not what it was when this was approved; ask again"}
 	}
 	if refused := refusedBy(r.l.Set().ChangesOf(chosen), permits(j.profile, c.sess.Root)); len(refused) > 0 {
 		return &files.Conflict{Op: files.Undo, Path: j.undo.id, Reason: files.Forbidden, Found: firstNotes(refused),
@@ -267,35 +263,51 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 	return landingConflict(j.undo.id, err)
 }
 
+// approvedPart is part of the request's paths. It fails where that is not what was approved.
+func (r *layeredRun) approvedPart(
+	c *fileCall, j *fileJudgement,
+) (names []layer.Name, chosen func(int) bool, err error) {
+	names, chosen, err = r.part(c.req.Paths)
+	if err == nil && files.StepsDigest(r.steps(chosen)) != j.undo.digest {
+		err = &files.Conflict{Op: files.Undo, Path: j.undo.id, Reason: files.Changed,
+			Hint: "it is not what it was when this was approved; ask again"}
+	}
+	return names, chosen, err
+}
+
 // dropHeld deletes a held change set, or the part at the request's paths.
-func (s *Supervisor) dropHeld(c *fileCall, j *fileJudgement, r *layeredRun, note layerNote) error {
+func (s *Supervisor) dropHeld(c *fileCall, j *fileJudgement, r *layeredRun, note layerNote) (err error) {
 	set, changes := s.heldSet(note, approval.ChangeDropped)
 	drop := r.l.Drop
 	if len(c.req.Paths) > 0 {
-		root, err := openRoot(c.sess.Root)
+		if r.root, err = openRoot(c.sess.Root); err != nil {
+			return err
+		}
+		defer r.root.Close()
+		names, chosen, err := r.approvedPart(c, j)
 		if err != nil {
 			return err
 		}
-		defer root.Close()
-		r.root = root
-		names, chosen, err := r.part(c.req.Paths)
-		if err != nil {
-			return err
-		}
-		if files.StepsDigest(r.steps(chosen)) != j.undo.digest {
-			return &files.Conflict{Op: files.Undo, Path: j.undo.id, Reason: files.Changed,
-				Hint: "it is not what it was when this was approved; ask again"}
-		}
-		part := changedPaths(c.sess.Root, r.l.Set().ChangesOf(chosen))
-		if set.Left = changes.Len() - part.Len(); set.Left > 0 {
-			changes, drop = part, func() error { return r.l.DropPart(root, names...) }
-		}
+		all := changes.Len()
+		changes = changedPaths(c.sess.Root, r.l.Set().ChangesOf(chosen))
+		set.Left = all - changes.Len()
+		drop = func() error { return r.dropPart(names, note.Held) }
 	}
-	err := errors.Join(s.outdate(note.Exec), drop())
-	if err == nil {
+	if err = errors.Join(s.outdate(note.Exec), drop()); err == nil {
 		s.publish(note.Record, nil, set, changes)
 	}
 	return err
+}
+
+// dropPart drops a part, and notes how much is left.
+func (r *layeredRun) dropPart(names []layer.Name, held string) error {
+	if err := r.l.DropPart(r.root, names...); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(r.dir); err != nil { // nothing is left
+		return nil
+	}
+	return r.note(held)
 }
 
 // landPart lands the paths of a held change set, after one more look at the project.

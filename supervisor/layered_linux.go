@@ -116,7 +116,7 @@ func (r *layeredRun) note(held string) error {
 			note.Bytes = before.Bytes
 		}
 	} else if set := r.l.Set(); set != nil {
-		for _, c := range set.Changes() {
+		for _, c := range set.ChangesOf(r.l.Left) {
 			note.Bytes += c.New.Size
 		}
 	}

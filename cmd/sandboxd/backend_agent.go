@@ -35,7 +35,7 @@ func (b *backend) session(c ipc.Caller, id string) (*supervisor.Session, error) 
 }
 
 // execOfUser finds an execution of the served user.
-func (b *backend) execOfUser(_ ipc.Caller, id string) (*supervisor.Exec, error) {
+func (b *backend) execOfUser(id string) (*supervisor.Exec, error) {
 	e, ok := b.sup.ExecOf(id, servedUser())
 	if !ok {
 		return nil, &ipc.Error{Code: ipc.CodeNotFound, Message: fmt.Sprintf("there is no execution %q", id)}
@@ -45,7 +45,7 @@ func (b *backend) execOfUser(_ ipc.Caller, id string) (*supervisor.Exec, error) 
 
 // exec finds an execution that the caller may use.
 func (b *backend) exec(c ipc.Caller, id string) (*supervisor.Exec, error) {
-	e, err := b.execOfUser(c, id)
+	e, err := b.execOfUser(id)
 	if err != nil || c.Role == ipc.RoleApprover {
 		return e, err
 	}
@@ -220,11 +220,10 @@ func (b *backend) AfterCall(ctx context.Context, c ipc.Caller, r ipc.AfterCallRe
 }
 
 func (b *backend) ExecEvents(_ context.Context, c ipc.Caller, r ipc.EventsRequest) (ipc.Stream[ipc.Event], error) {
-	find := b.exec
-	if r.Starts {
-		find = b.execOfUser
+	e, err := b.execOfUser(r.ID)
+	if !r.Starts {
+		e, err = b.exec(c, r.ID)
 	}
-	e, err := find(c, r.ID)
 	if err != nil {
 		return nil, err
 	}
