@@ -116,6 +116,21 @@ func TestUndoOfTurns(t *testing.T) {
 			}
 		}
 		a.sh("git fsck --no-dangling --no-progress >&2")
+		_, wait, reached := a.twoTurns()
+		second := reached("second")
+		reached("end")
+		wait()
+		turns := a.runs()
+		a.stop()
+		a.sh("rm -r " + a.stateDir() + "/undo/" + turns[1].ID) // as an eviction
+		a.layered()
+		ended := a.work()
+		if r := a.undone(turns[1].Exec); r.code == 0 || !strings.Contains(r.err, "first turns are no longer kept") {
+			t.Errorf("undo of a run whose first turn is not kept: %v", r)
+		}
+		same("an undo that was refused", ended)
+		undo(turns[0].ID)
+		same("undo of the turn that is kept", second)
 	})
 }
 

@@ -209,9 +209,18 @@ func (s *Supervisor) undoingOf(c *fileCall, j *fileJudgement) (*undoing, error) 
 	return u, u.only(j.rules, c.req.Paths)
 }
 
-// joined has the undo of one of several change sets of a run take back all of them.
+// joined has the undo of one of several change sets of a run take back all of them. It fails where the first ones were
+// evicted: what is left would be taken for the whole run.
 func (s *Supervisor) joined(u *undoing, r store.Record, parts []store.Record) error {
-	if len(parts) < 2 {
+	if len(parts) == 0 {
+		return nil
+	}
+	if _, err := s.Undo.Get(runOf(parts[len(parts)-1].ID)); errors.Is(err, store.ErrNotFound) {
+		return &files.Conflict{Op: files.Undo, Path: r.Exec, Reason: files.Unkept,
+			Found: "the changes of its first turns are no longer kept",
+			Hint:  "sbx undo --list has those of the later turns, each to be undone by its ID"}
+	}
+	if len(parts) == 1 {
 		return nil
 	}
 	for _, part := range parts {
