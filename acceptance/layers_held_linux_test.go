@@ -199,7 +199,9 @@ func TestLayersThatCannotHold(t *testing.T) {
 				t.Errorf("%q: %d %s%s", args, r.code, r.out, r.err)
 			}
 		}
-		refused(`backend = "native"`, "-c", "echo x > made")
+		if strings.Contains(a.sh(`printf '%s\n' 'bubblewrap 0.11' "$(bwrap --version)" | sort -VC || echo older`), "older") {
+			refused(`backend = "native"`, "-c", "echo x > made")
+		}
 		a.nativeBackend("--mode", "approve-all")
 		a.repository()
 		refused("renames a directory", "-c", "git mv src lib; echo x > made")

@@ -118,7 +118,7 @@ var keys = []key{
 			"bwrap), or auto, which is native where the host permits it, else bwrap"},
 	{name: "sandbox.layers", words: []string{"auto", "off"},
 		doc: "whether a command that writes to the project gets a layer of its own, which lands when it has ended: " +
-			"off, or auto, where the back end makes layers (native)"},
+			"off, or auto, where the back end makes layers (native, or bwrap from 0.11 on)"},
 	{name: "sandbox.land", merge: narrow, words: []string{"land", "hold"}, project: true,
 		doc: "whether what a command writes to its layer lands when it has ended, or is held (sbx changes), as sbx run " +
 			"--hold has it; what can't have a layer then does not run"},

@@ -7,17 +7,23 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/bwrap"
 	"sandboxd/profile/abspath"
 	"sandboxd/sandbox/stage"
 )
 
+// makesOverlays reports whether the back end has overlays.
+func (h *Host) makesOverlays() bool {
+	return h.native || h.report.Layer(BackendBwrap).Active && !h.Version.Less(bwrap.OverlaySince)
+}
+
 // overlay replaces the writable mounts of the request's overlays. A mount below one, such as that which
 // holds a protected name, then shows the overlay's entry: otherwise it would expose the host's.
-func (p *Plan) overlay(r Request) error {
+func (p *Plan) overlay(r Request, makes bool) error {
 	if len(r.Overlays) == 0 {
 		return nil
 	}
-	if p.operations == nil {
+	if !makes {
 		return fmt.Errorf("plan: %w", ErrNoOverlay)
 	}
 	p.overlays, p.operations, p.holds = r.Overlays, slices.Clone(p.operations), maps.Clone(p.holds)
@@ -54,12 +60,21 @@ func (o Overlay) text() string { return strings.Join(append(slices.Clone(o.dirs(
 
 // replace has o in the place of the mount of its path, which is writable if o is.
 func (p *Plan) replace(o Overlay) error {
+	if n := len(o.Above); n > MaxAbove || o.Upper == "" && n == 0 {
+		return fmt.Errorf("plan: overlay of %q: %d layers above it", o.Path, n)
+	}
+	p.holds[o.Path] = true
+	if p.operations == nil {
+		r, err := p.result.WithOverlay(bwrap.Overlay{Path: o.Path, Above: o.Above, Upper: o.Upper, Work: o.Work})
+		if err != nil {
+			return fmt.Errorf("plan: overlay of %q: %w", o.Path, err)
+		}
+		p.args, p.result = r.Args, &r
+		return nil
+	}
 	found, flag := false, uint8(0)
 	if o.Upper == "" {
 		flag = stage.OpReadOnly
-	}
-	if n := len(o.Above); n > MaxAbove || o.Upper == "" && n == 0 {
-		return fmt.Errorf("plan: overlay of %q: %d layers above it", o.Path, n)
 	}
 	for i := range p.operations {
 		switch op := &p.operations[i]; {
@@ -72,23 +87,21 @@ func (p *Plan) replace(o Overlay) error {
 	if !found {
 		return fmt.Errorf("plan: overlay of %q: the profile has no such mount there", o.Path)
 	}
-	p.holds[o.Path] = true
 	return nil
 }
 
 // shows returns the path of the mount through which the command reaches dir or an entry below, or "".
 func (p *Plan) shows(dir string) string {
-	var around stage.Operation
-	for _, op := range p.operations {
+	var around bwrap.Mount
+	for _, m := range p.result.Layout {
 		switch {
-		case op.Kind == stage.OpBind && abspath.Contains(dir, op.Path):
-			return op.Path
-		case op.Kind != stage.OpBind && op.Kind != stage.OpOverlay && op.Kind != stage.OpTmpfs:
-		case abspath.Contains(op.Path, dir) && len(op.Path) >= len(around.Path):
-			around = op
+		case m.Form.Host() && abspath.Contains(dir, m.Path):
+			return m.Path
+		case m.Form != bwrap.Proc && abspath.Contains(m.Path, dir) && len(m.Path) >= len(around.Path):
+			around = m
 		}
 	}
-	if around.Kind == stage.OpTmpfs {
+	if !around.Form.Host() {
 		return ""
 	}
 	return around.Path
@@ -106,10 +119,13 @@ func (s *spareLayer) drop() {
 	}
 }
 
-// sparable reports whether a sandbox can wait for the plan's next command as far as its overlay is concerned. A mount
-// further below it would have the kernel keep what it found at the directories above, which may be others when the
-// command runs.
+// sparable reports whether a sandbox can wait for the plan's next command as far as its overlay is concerned: one of
+// the native back end. A mount further below it would have the kernel keep what it found at the directories above,
+// which may be others when the command runs.
 func (p *Plan) sparable() bool {
+	if len(p.overlays) > 0 && p.operations == nil {
+		return false
+	}
 	for _, o := range p.overlays {
 		deep := func(op stage.Operation) bool {
 			return op.Path != o.Path && path.Dir(op.Path) != o.Path && abspath.Contains(o.Path, op.Path)
@@ -134,7 +150,15 @@ func (p *Plan) spared() (*Plan, *spareLayer, error) {
 		return nil, nil, err
 	}
 	o.Upper, o.Work = path.Join(dir, path.Base(o.Upper)), path.Join(dir, path.Base(o.Work))
-	waits.overlays, waits.operations = []Overlay{o}, slices.Clone(p.operations)
+	waits.overlays, waits.operations, waits.args = []Overlay{o}, slices.Clone(p.operations), slices.Clone(p.args)
+	for i, arg := range waits.args { // of bwrap's --overlay
+		switch arg {
+		case p.overlays[0].Upper:
+			waits.args[i] = o.Upper
+		case p.overlays[0].Work:
+			waits.args[i] = o.Work
+		}
+	}
 	for i := range waits.operations {
 		if op := &waits.operations[i]; op.Path == o.Path && op.Kind == stage.OpOverlay {
 			op.Text = o.text()

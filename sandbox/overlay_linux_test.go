@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"sandboxd/bwrap"
 	"sandboxd/profile"
 )
 
@@ -151,8 +152,13 @@ func TestOverlayRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
+	other.Version = bwrap.Version{Minor: 10}
 	if _, err := other.Plan(r); !errors.Is(err, ErrNoOverlay) {
 		t.Errorf("bwrap: %v, want %v", err, ErrNoOverlay)
+	}
+	other.Version = bwrap.OverlaySince
+	if _, err := other.Plan(r); err == nil || !strings.Contains(err.Error(), "held") {
+		t.Errorf("bwrap with a read-only directory in the project: %v", err)
 	}
 	// Where the upper directory became a link after the plan nothing starts.
 	plan, err := h.Plan(r)
@@ -165,5 +171,76 @@ func TestOverlayRefused(t *testing.T) {
 	if proc, err := h.Start(context.Background(), plan, Stdio{nil, os.Stdout, os.Stderr}, nil); err == nil {
 		proc.Wait()
 		t.Error("a layer behind a link was used")
+	}
+}
+
+// spareAt is a spare layer.
+type spareAt string
+
+func (s spareAt) Make() (string, error) { return string(s), nil }
+
+func (spareAt) Drop(string) {}
+
+// R-LY-01: from 0.11 on bwrap makes the overlay of a plan, which no sandbox waits for, and its refusal is one of the
+// overlay.
+func TestOverlayOfBwrap(t *testing.T) {
+	h, err := Open(context.Background(), Options{Stage: testStage, Warm: 2, Backend: BackendBwrap})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	_, r, o := overlaid(t)
+	if r.Profile, err = profile.New(systemSpec(o.Path, profile.Limits{})); err != nil {
+		t.Fatal(err)
+	}
+	r.Overlays[0].Spares, r.Overlays[0].Begin = spareAt(""), func(string) error { return nil }
+	h.Version = bwrap.OverlaySince
+	plan, err := h.Plan(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Join([]string{"--overlay-src", o.Path, "--overlay", o.Upper, o.Work, o.Path}, " ")
+	if got := strings.Join(plan.args, " "); !strings.Contains(got, want) || strings.Contains(got, "--bind "+o.Path) {
+		t.Errorf("options: %s, want %s", got, want)
+	}
+	if _, ok := h.pool.view(plan); ok || !plan.Mounts()[o.Path] {
+		t.Errorf("a sandbox waits for it: %v; the plan's mounts: %v", ok, plan.Mounts())
+	}
+	dir := t.TempDir()
+	plan.overlays[0].Spares = spareAt(dir)
+	waits, _, err := plan.spared()
+	want = strings.Join([]string{"--overlay", dir + "/upper", dir + "/work", o.Path}, " ")
+	if got := strings.Join(waits.args, " "); err != nil || !strings.Contains(got, want) {
+		t.Errorf("on a spare layer: %v, %s, want %s", err, got, want)
+	}
+	const mount = "Can't make overlay mount on /newroot"
+	for said, cause := range map[string]string{
+		mount + o.Path + " with options u: No such device":           "no such device",
+		"The --overlay option is not permitted in setuid mode":       "the --overlay option is not permitted in setuid mode",
+		"Can't mount proc on /newroot/proc: Operation not permitted": "",
+		mount + "/p with options u: No such device":                  "",
+	} {
+		var refused *OverlayError
+		err := plan.notMounted(&LaunchError{BackendBwrap, errors.New("no process was reported: EOF: bwrap: " + said)})
+		if errors.As(err, &refused) != (cause != "") || refused != nil && refused.Cause != cause {
+			t.Errorf("%s: %v, want the cause %q", said, err, cause)
+		}
+	}
+}
+
+// R-LY-01: where bwrap makes no sandbox that can wait, as it can't mount an overlay, the error has its own words.
+func TestWhyBwrapDoesNotWait(t *testing.T) {
+	h, err := Open(context.Background(), Options{Stage: testStage, Backend: BackendBwrap})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	l, err := h.lay(&Plan{Command: Command{Argv: []string{"probe"}}, holds: map[string]bool{}, args: []string{
+		"--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--bind", "/absent", "/absent"}})
+	if err == nil {
+		l.kill(l.proc)
+	}
+	if err == nil || !strings.Contains(err.Error(), "/absent: No such file") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -31,6 +31,8 @@ func (e *OverlayError) Remedy() string {
 	switch {
 	case strings.Contains(e.Cause, unix.ENODEV.Error()):
 		return "load the module with modprobe overlay, or use a kernel with CONFIG_OVERLAY_FS"
+	case strings.Contains(e.Cause, "setuid"):
+		return `set [sandbox] backend = "native", or take the set-user-ID bit from bwrap`
 	case strings.Contains(e.Cause, unix.EPERM.Error()):
 		return "use Linux 5.11 or newer; a container or a security module may refuse overlays in user namespaces"
 	}
@@ -39,15 +41,25 @@ func (e *OverlayError) Remedy() string {
 }
 
 // notMounted is err, and that of an overlay of the plan which the kernel refuses to mount as an [OverlayError]
-// (overlay and attach of cmd/sandboxd-launch/mounts.c).
+// (overlay and attach of cmd/sandboxd-launch/mounts.c; PRIV_SEP_OP_OVERLAY_MOUNT of bubblewrap.c, and its option, which
+// a set-user-ID one has not).
 func (p *Plan) notMounted(err error) error {
 	var failed *StageError
-	if p == nil || !errors.As(err, &failed) || failed.Step != stage.StepMounts.String() {
+	var launch *LaunchError
+	if p == nil {
 		return err
 	}
 	for _, o := range p.overlays {
-		if cause, ok := strings.CutPrefix(failed.Message, fmt.Sprintf("make a mount for %q: ", o.Path)); ok {
-			return &OverlayError{o.Path, cause}
+		switch {
+		case errors.As(err, &failed) && failed.Step == stage.StepMounts.String():
+			if cause, ok := strings.CutPrefix(failed.Message, fmt.Sprintf("make a mount for %q: ", o.Path)); ok {
+				return &OverlayError{o.Path, cause}
+			}
+		case errors.As(err, &launch) && p.operations == nil:
+			why := launch.Cause.Error()
+			if strings.Contains(why, "overlay mount on /newroot"+o.Path+" with") || strings.Contains(why, "--overlay option") {
+				return &OverlayError{o.Path, strings.ToLower(why[strings.LastIndex(why, ": ")+len(": "):])}
+			}
 		}
 	}
 	return err
@@ -60,8 +72,9 @@ func (h *Host) ProbeOverlays(try func() error) {
 	l := Layer{Name: LayerOverlay}
 	var refused *OverlayError
 	switch ll := h.report.Layer("landlock"); {
-	case !h.native:
-		l.Why, l.Remedy = `only [sandbox] backend = "native" makes layers`, h.report.Layer(BackendNative).Remedy
+	case !h.makesOverlays():
+		l.Why = `only [sandbox] backend = "native" makes layers, or bwrap from ` + bwrap.OverlaySince.String() + " on"
+		l.Remedy = h.report.Layer(BackendNative).Remedy
 	case h.landlock == 0:
 		l.Why, l.Remedy = "landings need Landlock: "+ll.Why, ll.Remedy
 	default:
@@ -92,10 +105,15 @@ func (h *Host) Overlays() string {
 // of room, the error is an [OverlayError].
 func (h *Host) TryOverlay(lower string, spares Spares, use func(top *os.File) error) error {
 	argv := []string{"probe"}
-	p := &Plan{Command: Command{Argv: argv}, order: stage.Order{Argv: argv, Dir: "/", Probe: true}, args: []string{},
-		holds: map[string]bool{}}
-	p.operations = Operations([]bwrap.Mount{{Path: "/", Form: bwrap.Directory, Mode: 0o755},
-		{Path: lower, Form: bwrap.Writable}, {Path: "/proc", Form: bwrap.Proc}}, true, os.Geteuid(), os.Getegid())
+	result := bwrap.Result{Args: []string{"--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent",
+		"--bind", lower, lower, "--proc", "/proc", "--chdir", "/"}}
+	result.Layout = []bwrap.Mount{{Path: "/", Form: bwrap.Directory, Mode: 0o755},
+		{Path: lower, Form: bwrap.Writable}, {Path: "/proc", Form: bwrap.Proc}}
+	p := &Plan{Command: Command{Argv: argv}, order: stage.Order{Argv: argv, Dir: "/", Probe: true}, args: result.Args,
+		result: &result, holds: map[string]bool{}}
+	if h.native {
+		p.operations = Operations(result.Layout, true, os.Geteuid(), os.Getegid())
+	}
 	p.overlays = []Overlay{{Path: lower, Upper: "/upper", Work: "/work", Spares: spares}}
 	if err := p.replace(p.overlays[0]); err != nil {
 		return err
@@ -108,12 +126,10 @@ func (h *Host) TryOverlay(lower string, spares Spares, use func(top *os.File) er
 	if use == nil {
 		return nil
 	}
-	fd, err := unix.Openat2(int(l.proc.root.Fd()), lower,
-		&unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT})
+	top, err := os.Open(l.proc.rootPath(l.stage) + lower)
 	if err != nil {
-		return &os.PathError{Op: "open", Path: lower, Err: err}
+		return err
 	}
-	top := os.NewFile(uintptr(fd), lower)
 	defer top.Close()
 	err = use(top)
 	if err == nil || errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {

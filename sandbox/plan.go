@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"sandboxd/bwrap"
 	"sandboxd/profile"
 	"sandboxd/sandbox/stage"
 	"sandboxd/seccomp"
@@ -80,7 +81,7 @@ type Spares interface {
 const MaxAbove = stage.MaxOverlay - 3
 
 // ErrNoOverlay is returned for a plan with overlays on a host whose back end makes none.
-var ErrNoOverlay = errors.New("only the native back end makes overlays")
+var ErrNoOverlay = errors.New("only the native back end makes overlays, and bwrap 0.11 or newer")
 
 // File is content at a path inside the sandbox.
 type File struct {
@@ -100,6 +101,7 @@ type Plan struct {
 	order      stage.Order
 	watched    seccomp.Policy // by which the order's filter reports calls, if it does
 	args       []string       // bwrap's; nil: Landlock alone
+	result     *bwrap.Result  // its layout; nil: without mounts, and in probes
 	overlays   []Overlay
 	enforced   profile.Profile   // by the mounts: without the protected names of overlays
 	operations []stage.Operation // the native back end's; nil: only bwrap can make this sandbox

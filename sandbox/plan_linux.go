@@ -41,10 +41,10 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.operations, p.enforced = c.operations, c.enforced
+	p.operations, p.enforced, p.result = c.operations, c.enforced, &c.result
 	p.args, p.nulls, p.holds, p.mounts, p.rules, p.made, p.tmpfs = c.args, c.nulls, c.holds, c.mounts, c.rules, c.digest,
 		c.tmpfs
-	if err := p.overlay(r); err != nil {
+	if err := p.overlay(r, h.makesOverlays()); err != nil {
 		return nil, err
 	}
 	p.order.Landlock, p.order.Seccomp = c.landlock, c.filter.program
@@ -145,6 +145,7 @@ func userTasks() int {
 // never changed.
 type compiled struct {
 	args       []string
+	result     bwrap.Result
 	operations []stage.Operation
 	nulls      int
 	holds      map[string]bool
@@ -287,7 +288,7 @@ func (h *Host) compileMounts(c *compiled, r Request, look *recorder) error {
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
-	c.args, c.nulls = result.Args, result.Descriptors
+	c.result, c.args, c.nulls = result, result.Args, result.Descriptors
 	if h.native {
 		own := slices.Contains(result.Args, unshareNetwork)
 		c.operations, c.nulls = Operations(result.Layout, own, os.Geteuid(), os.Getegid()), 0

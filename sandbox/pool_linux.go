@@ -312,6 +312,9 @@ func (h *Host) lay(plan *Plan) (*launch, error) {
 	l.spare = spare
 	l.status.SetReadDeadline(time.Now().Add(startTimeout))
 	m, err := readStatus(l.status)
+	if err != nil {
+		err = &LaunchError{Mechanism: l.mechanism, Cause: fmt.Errorf("it does not wait: %w%s", err, l.diagnostics())}
+	}
 	if err == nil && m.Step != stage.StepWaiting {
 		err = &StageError{Step: m.Step.String(), Code: m.Code, Message: m.Message}
 	}
