@@ -360,6 +360,9 @@ func (m *mover) swap(i int, forward bool) error {
 	case nil:
 	case unix.EEXIST, unix.ENOENT:
 		return &ConflictError{[]Note{{op.Path, "it changed during the landing"}}}
+	case unix.EXDEV:
+		return fmt.Errorf("%q: another subvolume or quota project than the layer's has it, and nothing can be renamed "+
+			"between them (a direct run has no such limit: sbx run --direct)", op.Path)
 	default:
 		return fmt.Errorf("%q: %w", op.Path, os.NewSyscallError("rename", err))
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -42,7 +43,7 @@ func Reason(root *os.File, dir string, mapped func(uid, gid uint32) bool) (strin
 }
 
 func reasonOf(root *os.File, dir string, mapped func(uid, gid uint32) bool) (string, error) {
-	layers, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	layers, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", err
 	}
@@ -75,6 +76,9 @@ func reasonOf(root *os.File, dir string, mapped func(uid, gid uint32) bool) (str
 	if err := unix.Renameat2(layers, absent, int(root.Fd()), absent, unix.RENAME_NOREPLACE); err == unix.EXDEV {
 		return "it is on another mount than the place of its layers, " + at, nil
 	}
+	if reason, err := apart(int(root.Fd()), layers); reason != "" || err != nil {
+		return reason, err
+	}
 	// Without them the overlay marks no directory as one that it copied, and each changed one would land as a new one.
 	if _, err := unix.Getxattr(procPath(layers), "user.overlay.origin", nil); err == unix.ENOTSUP {
 		return "its file system has no extended attributes (tmpfs has them since Linux 6.6)", nil
@@ -89,6 +93,33 @@ func reasonOf(root *os.File, dir string, mapped func(uid, gid uint32) bool) (str
 	}
 	unix.Close(fd)
 	return foreign(int(root.Fd()), mapped)
+}
+
+// apart returns why nothing can be renamed between two directories of one mount; "" where nothing is known against it.
+func apart(a, b int) (string, error) {
+	var devices [2]uint64
+	var projects [2]uint32
+	for i, fd := range []int{a, b} {
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
+			return "", os.NewSyscallError("fstat", err)
+		}
+		devices[i] = st.Dev
+		// struct fsxattr (linux/fs.h). A file system without FS_IOC_FSGETXATTR has no projects.
+		const get, inherits = 0x801c581f, 0x200
+		var attributes [7]uint32
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), get, uintptr(unsafe.Pointer(&attributes))); errno == 0 &&
+			attributes[0]&inherits != 0 {
+			projects[i] = attributes[3]
+		}
+	}
+	switch {
+	case devices[0] != devices[1]: // btrfs has one for each
+		return "it is in another subvolume than the place of its layers", nil
+	case projects[0] != projects[1]: // fs/xfs/xfs_inode.c, xfs_rename; fs/ext4/namei.c, ext4_rename
+		return fmt.Sprintf("its files belong to quota project %d, those of its layers to %d", projects[0], projects[1]), nil
+	}
+	return "", nil
 }
 
 // submount returns a mount point below a path (proc_pid_mountinfo(5)), "" if there is none.

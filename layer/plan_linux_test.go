@@ -134,3 +134,48 @@ func TestReasonOfInheritance(t *testing.T) {
 		}
 	}
 }
+
+// Rule 6: nothing can be renamed between two subvolumes, which have different devices under one mount, and that is said
+// before a run. A landing that meets one further below changes nothing, and its error has the remedy.
+func TestApart(t *testing.T) {
+	dir, err := os.MkdirTemp("/dev/shm", "layer-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	at := t.TempDir()
+	root, err := os.Open(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	other, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	reason, err := apart(int(root.Fd()), int(other.Fd()))
+	if err != nil || !strings.Contains(reason, "another subvolume") {
+		t.Errorf("two devices: %q, %v", reason, err)
+	}
+	if reason, err := apart(int(root.Fd()), int(root.Fd())); err != nil || reason != "" {
+		t.Errorf("one directory: %q, %v", reason, err)
+	}
+	l, err := New(filepath.Join(dir, "layer"), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(l.Upper(), "new"), []byte("new"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Take(root); err != nil {
+		t.Fatal(err)
+	}
+	err = l.Land(root, func(Change) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), `"new"`) || !strings.Contains(err.Error(), "--direct") {
+		t.Errorf("land: %v", err)
+	}
+	if entries, err := os.ReadDir(at); err != nil || len(entries) > 0 || l.Status() != Held {
+		t.Errorf("the root has %v, %v; the layer is %s", entries, err, l.Status())
+	}
+}

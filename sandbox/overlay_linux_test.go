@@ -244,3 +244,12 @@ func TestWhyBwrapDoesNotWait(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Rule 6: Landlock before ABI 2 permits no rename between directories, of which a landing consists.
+func TestOverlaysNeedRenames(t *testing.T) {
+	h := &Host{native: true, landlock: 1}
+	h.ProbeOverlays(func() error { t.Error("an overlay was tried"); return nil })
+	if why := h.Overlays(); !strings.Contains(why, "ABI 2") || !strings.Contains(why, "Linux 5.19") {
+		t.Errorf("got %q", why)
+	}
+}

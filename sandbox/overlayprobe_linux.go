@@ -77,6 +77,8 @@ func (h *Host) ProbeOverlays(try func() error) {
 		l.Remedy = h.report.Layer(BackendNative).Remedy
 	case h.landlock == 0:
 		l.Why, l.Remedy = "landings need Landlock: "+ll.Why, ll.Remedy
+	case h.landlock < 2: // landlock(7), LANDLOCK_ACCESS_FS_REFER
+		l.Why, l.Remedy = "landings rename files, which Landlock permits from ABI 2 on", "use Linux 5.19 or newer"
 	default:
 		err := try()
 		if l.Active = !errors.As(err, &refused); !l.Active {
