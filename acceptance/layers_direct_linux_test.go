@@ -1,6 +1,8 @@
 package acceptance
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -54,6 +56,51 @@ func TestLayersNameTheRemedy(t *testing.T) {
 		}
 		if r := a.sbx("run", "--direct", "--json", "-c", "touch made"); !strings.Contains(r.out, "the request says so") {
 			t.Errorf("%s", r)
+		}
+		a.noLayers()
+	})
+}
+
+// R-LY-01, rule 18: an entry of another owner, below those that the plan looks at, can't be changed in a layer
+// (EOVERFLOW): the result names it with the remedy, and nothing else that another owner's entries refuse anyway.
+func TestLayersNameForeignOwners(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Log("left out: only root can give a file to somebody else; CI runs this as root")
+		return
+	}
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.layered()
+		a.sh("mkdir -p deep/team/own deep/mine && touch deep/mine/theirs deep/mine/closed deep/team/own/file")
+		for name, mode := range map[string]os.FileMode{"mine/theirs": 0o666, "mine/closed": 0o644, "team": 0o777} {
+			at := filepath.Join(a.project, "deep", name)
+			if err := errors.Join(os.Chown(at, 4242, 4242), os.Chmod(at, mode)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range []struct{ line, access, object, owned string }{
+			{"echo x >> deep/mine/theirs", "write", "deep/mine/theirs", "theirs"},
+			{"mv -n deep/mine/theirs deep/mine/other", "rename", "deep/mine/theirs", "theirs"},
+			{"mv -n deep/mine/closed deep/mine/other", "rename", "deep/mine/closed", "closed"},
+			{"touch deep/team/new", "create", "deep/team/new", "team"},
+			{"rm deep/team/own/file", "remove", "deep/team/own/file", "team"},
+		} {
+			r := a.run(c.line)
+			object := fmt.Sprintf(`"object":"%s","access":"%s"`, filepath.Join(a.project, c.object), c.access)
+			rule := "/" + c.owned + " of uid 4242, gid 4242 (EOVERFLOW)"
+			if r.code == 0 || r.Changes.Kind != "layered" || !strings.Contains(r.out, object) ||
+				!strings.Contains(r.out, rule) || !strings.Contains(r.out, "sbx run --direct") {
+				t.Errorf("%s: %d %s", c.line, r.code, r.out)
+			}
+		}
+		for _, line := range []string{"echo x >> deep/mine/closed", "cat deep/mine/theirs && rm deep/mine/closed"} {
+			if r := a.run(line); strings.Contains(r.out, "EOVERFLOW") {
+				t.Errorf("%s: %s", line, r.out)
+			}
+		}
+		for _, line := range []string{"echo x >> deep/mine/theirs", "touch deep/team/new", "rm deep/team/own/file"} {
+			if r := a.sbx("run", "--direct", "-c", line); r.code != 0 {
+				t.Errorf("--direct %s: %s", line, r)
+			}
 		}
 		a.noLayers()
 	})

@@ -33,7 +33,8 @@ const maxSampled = 200
 
 // Reason returns why a root can't have its layers in the directory dir, in words for a person; "" where it can. mapped
 // reports whether the sandbox's user namespace maps an owner. It reads the root's top directory only, so a mount may
-// still fail, and an object of an unmapped owner further below can't be changed in the layer (EOVERFLOW).
+// still fail, and an object of an unmapped owner further below can't be changed in the layer (EOVERFLOW), which the
+// sandbox names then.
 func Reason(root *os.File, dir string, mapped func(uid, gid uint32) bool) (string, error) {
 	reason, err := reasonOf(root, dir, mapped)
 	if err != nil {

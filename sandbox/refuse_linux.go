@@ -168,8 +168,14 @@ func (o *observer) files(c *seccomp.Call) {
 		if there == exists && a.op != profile.OpCreate || there == missing && a.op == profile.OpCreate {
 			o.check(a.op, real)
 		}
-		if there == exists && a.op == profile.OpRemove && strings.HasPrefix(c.Name, "rename") {
+		switch renames := strings.HasPrefix(c.Name, "rename"); {
+		case there == exists && a.op == profile.OpRemove && renames:
 			o.inLayer(a.op, real, unix.S_IFDIR)
+			o.copiesUp("rename", a.op, real, real)
+		case there == exists && a.op == profile.OpRemove, there == missing && a.op == profile.OpCreate:
+			o.copiesUp(a.op.String(), a.op, real, path.Dir(real))
+		case there == exists && a.op == profile.OpWrite:
+			o.copiesUp(a.op.String(), a.op, real, real)
 		}
 	}
 	dir, flags := -1, uint64(0)
@@ -193,10 +199,12 @@ func (o *observer) files(c *seccomp.Call) {
 	switch {
 	case there == missing && flags&unix.O_CREAT != 0:
 		o.check(profile.OpCreate, real)
+		o.copiesUp("create", profile.OpCreate, real, path.Dir(real))
 	case there != exists || flags&unix.O_PATH != 0:
 	case flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_TRUNC != 0:
 		o.check(profile.OpWrite, real)
 		o.inLayer(profile.OpWrite, real, unix.S_IFIFO)
+		o.copiesUp("write", profile.OpWrite, real, real)
 	default:
 		o.check(profile.OpRead, real)
 	}
@@ -209,9 +217,58 @@ var cutOff = map[uint32]struct{ op, rule string }{
 	unix.S_IFSOCK: {"connect", "a socket of the project has no server in a layer"},
 }
 
+// below returns the overlay that has a path below it, "" for none.
+func (o *observer) below(real string) string {
+	if i := slices.IndexFunc(o.layered, func(dir string) bool { return abspath.Contains(dir, real) }); i >= 0 {
+		return o.layered[i]
+	}
+	return ""
+}
+
+// copiesUp notes an operation on a path for which an overlay copies an entry and all directories above it, where one of
+// them has an owner that the sandbox's user namespace does not map. What a mode refuses is not the overlay's refusal.
+func (o *observer) copiesUp(name string, op profile.Op, real, entry string) {
+	top := o.below(real)
+	if top == "" {
+		return
+	}
+	for at := entry; at != top && abspath.Contains(top, at); at = path.Dir(at) {
+		var st unix.Stat_t
+		if unix.Lstat(at, &st) != nil || int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid() {
+			continue
+		}
+		written := entry
+		if name == "rename" {
+			written = path.Dir(entry)
+		}
+		if !mayWrite(written) {
+			return
+		}
+		o.found.add(Refusal{Kind: RefusedPath, Op: name, Object: real, By: ByLayer, Access: op, Path: true,
+			Rule: fmt.Sprintf("a layer can't have a copy of %s of uid %d, gid %d (EOVERFLOW)", at, st.Uid, st.Gid)})
+		return
+	}
+}
+
+// mayWrite reports whether the mode of a path lets a process of the daemon's user without capabilities write to it.
+func mayWrite(name string) bool {
+	var st unix.Stat_t
+	if unix.Lstat(name, &st) != nil {
+		return true
+	}
+	groups, _ := os.Getgroups()
+	switch {
+	case int(st.Uid) == os.Geteuid():
+		return st.Mode&0o200 != 0
+	case int(st.Gid) == os.Getegid() || slices.Contains(groups, int(st.Gid)):
+		return st.Mode&0o020 != 0
+	}
+	return st.Mode&0o002 != 0
+}
+
 // inLayer notes an operation on a host's entry of a kind below an overlay.
 func (o *observer) inLayer(op profile.Op, real string, kind uint32) {
-	if !slices.ContainsFunc(o.layered, func(dir string) bool { return abspath.Contains(dir, real) }) {
+	if o.below(real) == "" {
 		return
 	}
 	var st unix.Stat_t
