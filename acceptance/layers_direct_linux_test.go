@@ -105,3 +105,35 @@ func TestLayersNameForeignOwners(t *testing.T) {
 		a.noLayers()
 	})
 }
+
+// R-LY-02, rule 11: the attributes by which the kernel marks layers do not land, whichever a command gives its files,
+// so that they hide nothing from a later command, in a layer above a held one neither.
+func TestLayersMarksDoNotLand(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.layered()
+		a.sh("mkdir -p dir/below && echo 1 > dir/file && : > dir/empty && git add . && git commit -qm dir")
+		const mark = `python3 -c '
+import os
+for name in ("dir", "dir/file", "dir/empty", "new", "new/empty", "top"):
+    for kind in ("whiteout", "opaque", "redirect", "metacopy", "overlay.whiteout"):
+        for value in (b"y", b"x"):
+            try: os.setxattr(name, "user.overlay." + kind, value)
+            except OSError as e: print(name, kind, e)
+'`
+		const look = "cat dir/file && ls dir new && stat -c %s dir/empty new/empty top && git status --short"
+		const want = "1\ndir:\nbelow\nempty\nfile\n\nnew:\nempty\n0\n0\n0\n?? new/\n?? top\n"
+		const line = "mkdir new && : > new/empty && : > top && touch dir dir/file dir/empty && " + mark + " && " + look
+		r := a.ofOneTerminal("line=$(cat <<'END'\n" + line + "\nEND\n)\nlook='" + look + "'\n" + `id=$(hold "$line")
+$sbx run -c "$look"; $sbx changes land $id > /dev/null; $sbx run -c "$look"`)
+		if r.out != want+want || !strings.Contains(r.err, want) {
+			t.Errorf("%q, want %q twice; %s", r.out, want, r.err)
+		}
+		if got := a.sh("getfattr -R -d -m user.overlay . 2>&1; find . -type c"); got != "" {
+			t.Errorf("landed: %s", got)
+		}
+		if r := a.run("echo more >> dir/file"); r.code != 0 || r.Changes.Kind != "layered" {
+			t.Errorf("afterwards: %d %+v", r.code, r.Changes)
+		}
+		a.noLayers()
+	})
+}

@@ -237,7 +237,7 @@ func TestLayerThatCanNotBeMounted(t *testing.T) {
 	})
 }
 
-// R-LY-01, rules 6, 18, 19 and 20: a project whose layer can't be is direct, and the result says why.
+// R-LY-01, rules 6, 11, 18, 19 and 20: a project whose layer can't be is direct, and the result says why.
 func TestDirectAndSaysSo(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can make such a host; CI runs this as root")
@@ -252,6 +252,9 @@ mount -t overlay overlay -o lowerdir="$2",upperdir="$1/upper",workdir="$1/work" 
 			"invalid argument (keep the daemon's state on a file system"},
 		{"another mount", `mount --bind "$PWD" "$PWD"`, "it is on another mount than the place of its layers"},
 		{"another owner", `touch theirs; chown 4242:4242 theirs`, `"theirs" in it belongs to uid 4242, gid 4242`},
+		{"whiteout", `mknod left c 0 0; chown --reference=. left`, `"left" in it is marked as a part of an overlay`},
+		{"mark", `python3 -c 'import os; os.setxattr("README", "user.overlay.metacopy", b"")'`,
+			`"README" in it is marked as a part of an overlay`},
 		{"set-group-ID", `chmod g+s .`, "its directory has the set-group-ID bit"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

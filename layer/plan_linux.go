@@ -2,6 +2,7 @@ package layer
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -144,7 +145,7 @@ func submount(path string) (string, error) {
 	return "", lines.Err()
 }
 
-// foreign samples the owners of a root and of its entries.
+// foreign samples a root and its entries for owners that are not mapped, and for what an overlay of them would hide.
 func foreign(root int, mapped func(uid, gid uint32) bool) (string, error) {
 	fd, err := open(root, ".", dirFlags)
 	if err != nil {
@@ -164,6 +165,8 @@ func foreign(root int, mapped func(uid, gid uint32) bool) (string, error) {
 		switch {
 		case s.Kind == Absent:
 			continue
+		case marked(root, name):
+			return fmt.Sprintf("%q in it is marked as a part of an overlay, which hides such entries", name), nil
 		case !mapped(s.UID, s.GID):
 			return fmt.Sprintf("%q in it belongs to uid %d, gid %d, which a sandbox can't name", name, s.UID, s.GID), nil
 		case name == "." && s.Mode&unix.S_ISGID != 0:
@@ -177,6 +180,18 @@ func foreign(root int, mapped func(uid, gid uint32) bool) (string, error) {
 		}
 	}
 	return "", err
+}
+
+// marked reports whether an overlay above an entry takes it for a whiteout, or for a part of another overlay
+// (overlayfs.rst, "whiteouts and opaque directories").
+func marked(dir int, name string) bool {
+	var st unix.Stat_t
+	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && isWhiteout(&st) {
+		return true
+	}
+	buf := make([]byte, maxXattrs)
+	n, err := unix.Llistxattr(procPath(dir)+"/"+name, buf)
+	return err == nil && bytes.Contains(append([]byte{0}, buf[:n]...), []byte("\x00"+overlayPrefix))
 }
 
 // unnamed returns a user or group of an access control list (linux/posix_acl_xattr.h) that is not mapped.
