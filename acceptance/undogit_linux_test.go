@@ -65,22 +65,33 @@ func TestUndoHoldsGitsLocks(t *testing.T) {
 		a.repository()
 		before := a.everything()
 		line := "mkdir many && for i in $(seq 400); do echo $i > many/$i; done && " + commits
-		if r := a.landing(yes, "run", "--json", "-c", line); r.Changes.Undo == "" {
-			t.Fatal(r.result)
-		}
-		done := make(chan result, 1)
-		go func() { done <- a.undone("--last") }()
 		lock := filepath.Join(a.project, ".git/index.lock")
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-			if _, err := os.Lstat(lock); err == nil {
+		done := make(chan result, 1)
+		held := func() bool { return a.there(".git/index.lock") && a.there(".git/refs/heads/other.lock") }
+		// The undo takes some ms: it may end before its worker is stopped.
+		for tries := 0; ; tries++ {
+			if tries == 20 {
+				t.Fatal("no undo was stopped while it held the locks")
+			}
+			if r := a.landing(yes, "run", "--json", "-c", line); r.Changes.Undo == "" {
+				t.Fatal(r.result)
+			}
+			go func() { done <- a.undone("--last") }()
+			for !held() && len(done) == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			for _, w := range a.workers() {
+				syscall.Kill(w.pid, syscall.SIGSTOP)
+			}
+			if held() {
 				break
 			}
-			if time.Now().After(deadline) {
-				t.Fatal("the undo took no lock")
+			for _, w := range a.workers() {
+				syscall.Kill(w.pid, syscall.SIGCONT)
 			}
-		}
-		for _, w := range a.workers() {
-			syscall.Kill(w.pid, syscall.SIGSTOP)
+			if r := <-done; r.code != 0 {
+				t.Fatal(r)
+			}
 		}
 		got := a.sh("git add -A 2>&1 || true; git update-ref refs/heads/other HEAD~1 2>&1 || true")
 		if strings.Count(got, ".lock") != 2 {

@@ -234,8 +234,8 @@ func (s *server) holdsLock(at, text string) bool {
 	return err == nil && bytes.Equal(found, []byte(text))
 }
 
-// unlockSteps removes the lock files of an undo that was cut off. One that can't be removed stays: git names it in its
-// error.
+// unlockSteps removes the lock files of an undo that was cut off, and gives their folders the modification times from
+// before, unless they have those of its end. One that can't be removed stays: git names it in its error.
 func (s *server) unlockSteps(steps []files.Step) {
 	s.run = true
 	defer func() { s.run = false }()
@@ -243,10 +243,36 @@ func (s *server) unlockSteps(steps []files.Step) {
 	ours := func(dir string) bool {
 		return slices.ContainsFunc(git.Locks, func(name string) bool { return s.holdsLock(path.Join(dir, name), text) })
 	}
-	_ = s.unlock(git.LockFiles(namesOf(steps), func(dir string) bool {
+	locks := git.LockFiles(namesOf(steps), func(dir string) bool {
 		if _, asked := known[dir]; !asked {
 			known[dir] = ours(dir)
 		}
 		return known[dir]
-	}), text)
+	})
+	held := map[string]bool{}
+	for _, at := range locks {
+		held[path.Dir(at)] = held[path.Dir(at)] || s.holdsLock(at, text)
+	}
+	_ = s.unlock(locks, text)
+	for _, step := range steps {
+		if step.Kind == files.AttrStep && held[step.Path] {
+			s.setTime(step)
+		}
+	}
+}
+
+// setTime gives a folder the modification time from before a step that has not been made.
+func (s *server) setTime(step files.Step) {
+	t, rel, err := s.at(step.Path)
+	if err != nil {
+		return
+	}
+	dir, err := t.Dir(rel)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	if now, err := dir.Self(); err == nil && now.ModTime != step.After.ModTime {
+		_ = dir.SetModTime(step.Before.ModTime)
+	}
 }
