@@ -77,6 +77,51 @@ chown alice: /mnt/fold/project
 check "a project that folds case is written directly" says '"kind":"direct"' \
 	"cd /mnt/fold/project && git init -q . && echo a > File && sbx trust --contained && sbx run --json -c 'echo b >> fILE'"
 umount /mnt/fold
+# AppArmor forbids user namespaces to what has no rule for them: Ubuntu's kernel to each program without a profile,
+# Debian's, from Linux 6.7 on, to one with a profile like this.
+rules=/sys/kernel/security/apparmor/features/namespaces
+if [ -e "$rules/userns_create" ] || grep -qs userns_create "$rules/mask"; then
+	cat > /root/restricted <<'EOF'
+abi <abi/4.0>,
+profile restricted flags=(attach_disconnected) {
+  capability, network, mount, remount, umount, pivot_root, ptrace, signal, unix, dbus, mqueue, io_uring,
+  / r,
+  /** rwlkm,
+  /** pix,
+}
+EOF
+	check "a profile without user namespaces" apparmor_parser -r /root/restricted
+	restricted() { # restricted NAME ARGUMENTS: sbx, with a daemon of its own, which it starts; both programs are in $in
+		alice "mkdir -p -m 700 ~/$1 && printf '[sandbox]\nbackend = \"${1#bare}\"\n' > ~/$1/config.toml && chmod 600 ~/$1/config.toml &&
+			aa-exec -p restricted -- $in/sbx --socket-dir ~/$1/socket --state-dir ~/$1/state --config ~/$1/config.toml $2"
+	}
+	shows() { # shows WHAT NAME ARGUMENTS
+		local out
+		out=$(restricted "$2" "$3" 2>&1)
+		grep -q -- "$1" <<< "$out" || { echo "no '$1' in: $out"; return 1; }
+	}
+	refused() { ! alice 'aa-exec -p restricted -- unshare -Ur true'; }
+	check "AppArmor refuses a user namespace" refused
+	rm /home/alice/project/*.pl # of another owner, whose project has no layers
+	mkdir -p /opt/bare && cp /usr/bin/sandboxd* /usr/bin/sbx* /opt/bare/
+	for name in native bwrap; do
+		in=/opt/bare
+		check "no daemon of $name starts without the profile, and it names the remedy" \
+			shows 'AppArmor.* forbids user namespaces.* cp /usr/share/sandboxd/apparmor/sandboxd' "bare$name" 'run -- id -un'
+	done
+	check "the remedy that the doctor names" sh -c 'cp /usr/share/sandboxd/apparmor/sandboxd /etc/apparmor.d/ && apparmor_parser -r /etc/apparmor.d/sandboxd'
+	in=/usr/bin
+	for name in native bwrap; do
+		check "the doctor says that $name is on with the profile" shows "^$name *on" "$name" doctor
+		check "a command of $name" shows '^alice$' "$name" 'run -- id -un'
+		check "the project is trusted" restricted "$name" 'trust --contained'
+		check "a command of $name that writes to a layer" shows '"kind":"layered","landed":true' "$name" "run --json -c 'touch $name'"
+		check "a command of $name makes no user namespace" shows '^refused$' "$name" "run -c 'unshare -Ur true || echo refused'"
+		profile() { grep -h . "/proc/$(pgrep -u alice -f -o "/usr/bin/sandboxd .*/$name/state")/attr/current" | grep '^sandboxd '; }
+		check "the daemon of $name has the profile" profile
+	done
+	pkill -u alice -f 'sandboxd .*/state' || true
+fi
 [ "$failed" = 0 ] || journalctl --no-pager -n 30 _UID=1000 | tail -n 30
 
 # The live suites, with the programs as they are installed: what the tests have

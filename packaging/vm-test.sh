@@ -6,6 +6,7 @@
 #   VM_SUITES='acceptance landlock'   only these (default: all; none: 'none')
 #   VM_RUN=REGEXP                     of the suites only the tests that match
 #   VM_TIMEOUT=SECONDS                of the machine; 7200
+#   VM_DEBIAN=13                      the release of Debian; 12. 13 has AppArmor's user namespace rules, and bwrap 0.12
 #   VM_ARCH=arm64                     an arm64 machine, emulated; its packages are unpacked by qemu-user, which
 #                                     systemd-binfmt has to have registered (Debian's qemu-user-static does that)
 # What it said is in .cache/vm.log, what the suites said in .cache/vm-logs.
@@ -14,7 +15,7 @@ cd "$(dirname "$0")/.."
 GO=${GO:-go}
 cache=$PWD/.cache
 host=$($GO env GOHOSTARCH) arch=${VM_ARCH:-$($GO env GOHOSTARCH)}
-tree=$cache/debian12 vm=$cache/vm
+release=${VM_DEBIAN:-12} && tree=$cache/debian$release vm=$cache/vm$release
 if [ "$arch" != "$host" ]; then
 	tree=$tree-$arch vm=$vm-$arch
 	grep -qs '^flags:.*F' /proc/sys/fs/binfmt_misc/qemu-* ||
@@ -25,7 +26,7 @@ amd64) machine=(qemu-system-x86_64) console=ttyS0 ;;
 arm64) machine=(qemu-system-aarch64 -M virt,gic-version=3) console=ttyAMA0 ;;
 *) echo "vm-test: VM_ARCH=$arch: want amd64 or arm64" >&2; exit 2 ;;
 esac
-packaging/debian-tree.sh "$cache" "$arch"
+packaging/debian-tree.sh "$cache" "$arch" "$release"
 if [ ! -e "$vm.done" ]; then
 	rm -rf "$vm"
 	cp -a "$tree" "$vm"
@@ -33,7 +34,7 @@ if [ ! -e "$vm.done" ]; then
 	# What the suites of the sandbox use besides the package.
 	chroot "$vm" env DEBIAN_FRONTEND=noninteractive sh -c \
 		'apt-get update -qq && apt-get install -y -qq --no-install-recommends linux-image-cloud-'"$arch"' initramfs-tools \
-		python3 gcc libc6-dev make iproute2 attr jq wget nodejs openssh-client vim-tiny kmod' > "$cache/vm-install.log" 2>&1 || {
+		python3 gcc libc6-dev make iproute2 attr jq wget nodejs openssh-client vim-tiny kmod e2fsprogs apparmor' > "$cache/vm-install.log" 2>&1 || {
 		tail -n 20 "$cache/vm-install.log" >&2
 		exit 1
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"sandboxd/bwrap"
@@ -288,10 +289,10 @@ func explainNamespaces(why string) (string, string) {
 		return "user namespaces are for root only (kernel.unprivileged_userns_clone=0): " + why,
 			"sysctl kernel.unprivileged_userns_clone=1"
 	case sysctlIs("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") && os.Geteuid() != 0:
-		return "AppArmor forbids user namespaces to programs without a profile: " + why,
-			"as root: cp /usr/share/sandboxd/apparmor/sandboxd /etc/apparmor.d/ && apparmor_parser -r " +
-				"/etc/apparmor.d/sandboxd (in the source it is packaging/apparmor/sandboxd)"
-	case strings.Contains(why, "proc"):
+		return "AppArmor forbids user namespaces to programs without a profile: " + why, appArmorRemedy
+	case strings.Contains(strings.ToLower(why), syscall.EACCES.Error()) && appArmorProfile() != "":
+		return fmt.Sprintf("AppArmor's profile %q forbids user namespaces: %s", appArmorProfile(), why), appArmorRemedy
+	case strings.Contains(why, "mount proc"), strings.Contains(why, `"/proc"`): // bwrap's words, and the launch server's
 		return "mounting /proc is refused, as in containers that mask parts of it: " + why,
 			"run the container with an unmasked /proc"
 	case strings.Contains(why, "namespace") || strings.Contains(why, "uid map"):
@@ -299,6 +300,19 @@ func explainNamespaces(why string) (string, string) {
 			"allow user namespaces to this container or host"
 	}
 	return why, "run sbx doctor after changing the host; the kernel's or bwrap's own message is above"
+}
+
+const appArmorRemedy = "as root: cp /usr/share/sandboxd/apparmor/sandboxd /etc/apparmor.d/ && apparmor_parser -r " +
+	"/etc/apparmor.d/sandboxd (in the source it is packaging/apparmor/sandboxd)"
+
+// appArmorProfile is the profile that confines this process; "" for none (apparmor(7), "/proc/<pid>/attr/current").
+func appArmorProfile() string {
+	label, _ := os.ReadFile("/proc/self/attr/current")
+	name, _ := strings.CutSuffix(strings.TrimSpace(string(label)), " (enforce)")
+	if name == strings.TrimSpace(string(label)) {
+		return ""
+	}
+	return name
 }
 
 func sysctlIs(path, value string) bool {
