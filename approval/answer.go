@@ -51,6 +51,8 @@ type Answer struct {
 	Widening int
 	// Trust is one of Pending.Trusts, or empty.
 	Trust Trust
+	// Paths are some of Pending.Paths, or directories that have some, for a yes to these alone; nil: to all.
+	Paths []string
 	// Confirm makes this the second yes of the same approver; in everything
 	// else it must be the first one again.
 	Confirm bool
@@ -100,7 +102,7 @@ func (e *DecidedError) Error() string {
 
 // AnswerError is an answer that cannot be taken as it is; the question stays.
 type AnswerError struct {
-	// Code is stable: "unreadable", "suggestion", "widening", "trust", "together",
+	// Code is stable: "unreadable", "suggestion", "widening", "trust", "paths", "together",
 	// "inline", "lifetime", "batch", "store", "refused", "presets".
 	Code string
 	Why  string

@@ -111,6 +111,8 @@ type Call struct {
 	Presets []Preset
 	// Trusts are on offer; nil: the answer does not concern trust.
 	Trusts []Trust
+	// Paths are what a yes may take some of; nil: it takes all.
+	Paths []string
 	// Inline: the person at the caller's own terminal may answer.
 	Inline bool
 	// Client: the agent's own client can put the question to its user.

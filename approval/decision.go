@@ -97,6 +97,8 @@ type Decision struct {
 	Widening string `json:"widening,omitempty"`
 	// Trust came with the yes, as in Answer.
 	Trust Trust `json:"trust,omitempty"`
+	// Paths came with the yes, as in Answer.
+	Paths []string `json:"paths,omitempty"`
 	// Digest is the Call.Digest that was decided; see Holds.
 	Digest string `json:"digest,omitempty"`
 	// Request is the permission id, where a person was asked.

@@ -56,6 +56,7 @@ func TestHashBinds(t *testing.T) {
 		"risk":          func(c *Call) { c.Request.Risk = RiskLow },
 		"delete":        func(c *Call) { c.Request.Delete = true },
 		"widenings":     func(c *Call) { c.Widenings = []Widening{{Value: "x"}} },
+		"paths":         func(c *Call) { c.Paths = []string{"a", "b"} },
 		"trusts":        func(c *Call) { c.Trusts = []Trust{TrustContained} },
 		"warnings":      func(c *Call) { c.Request.Warnings = []string{"OUTSIDE PROJECT"} },
 		"presentation":  func(c *Call) { c.Request.Presentation = &Presentation{Kind: KindText, Content: "x"} },

@@ -41,6 +41,7 @@ type Pending struct {
 	OnlyWidened bool     `json:"only_widened,omitempty"`
 	Presets     []Preset `json:"presets,omitempty"` // as in Call
 	Trusts      []Trust  `json:"trusts,omitempty"`
+	Paths       []string `json:"paths,omitempty"` // as in Call
 	Batch       Batch    `json:"batch,omitzero"`
 	GroupID     string   `json:"group_id,omitempty"`
 	Digest      string   `json:"digest,omitempty"`

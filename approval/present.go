@@ -168,6 +168,7 @@ func (q *question) pending() Pending {
 		Cwd: call.Cwd, Notes: r.Notes, BlockedPath: r.BlockedPath, Risk: cmp.Or(r.Risk, RiskNormal), Why: call.Why,
 		Reasons: slices.Clone(r.Reasons), Warnings: r.Warnings, Suggestions: r.Suggestions, Widenings: call.Widenings,
 		OnlyWidened: call.Unwidened != "", Presets: call.Presets, Trusts: call.Trusts,
+		Paths: call.Paths,
 		Batch: call.Batch, GroupID: r.GroupID, Digest: call.Digest,
 		Dangerous: call.dangerous(), Protected: call.protected(), Delete: call.delete(), Outside: r.Outside,
 		Inline: call.Inline,
@@ -186,7 +187,7 @@ func (c *Controller) shown(q *question) Pending {
 	p := q.Pending
 	p.Notes, p.Reasons, p.Warnings = slices.Clone(p.Notes), slices.Clone(p.Reasons), slices.Clone(p.Warnings)
 	p.Suggestions, p.Widenings = slices.Clone(p.Suggestions), slices.Clone(p.Widenings)
-	p.Presets, p.Trusts = slices.Clone(p.Presets), slices.Clone(p.Trusts)
+	p.Presets, p.Trusts, p.Paths = slices.Clone(p.Presets), slices.Clone(p.Trusts), slices.Clone(p.Paths)
 	p.Batch.Remaining = slices.Clone(p.Batch.Remaining)
 	p.Turn = q.sess.turn
 	p.Client = c.here(&q.call) == ViaClient && p.Risk == RiskLow

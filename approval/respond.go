@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -11,7 +12,7 @@ import (
 func (a *Answer) same(b *Answer) bool {
 	return a.Verb == b.Verb && a.By == b.By && a.Scope == b.Scope && a.For == b.For && a.Note == b.Note &&
 		a.Mode == b.Mode && a.Suggestion == b.Suggestion && a.Widening == b.Widening && a.Trust == b.Trust &&
-		(slices.Equal(a.Also, b.Also) || a.Together && b.Together)
+		slices.Equal(a.Paths, b.Paths) && (slices.Equal(a.Also, b.Also) || a.Together && b.Together)
 }
 
 func (a *Answer) allows() bool { return a.Verb == VerbAllow || a.Verb == VerbAllowAll }
@@ -67,6 +68,8 @@ func (a *Answer) readable() error {
 		return &AnswerError{Code: "widening", Why: "a widening goes with a yes"}
 	case a.Trust != "" && !a.allows():
 		return &AnswerError{Code: "trust", Why: "trust goes with a yes"}
+	case len(a.Paths) > 0 && (a.Verb != VerbAllow || a.Scope != ScopeOnce || len(a.Also) > 0):
+		return &AnswerError{Code: "paths", Why: "some of the paths go with a yes to one request, for this once"}
 	}
 	return nil
 }
@@ -217,7 +220,8 @@ func (c *Controller) takeable(q *question, a *Answer) error {
 		switch {
 		case !shown.Client:
 			return &AnswerError{Code: "client", Why: "the agent's own client can't answer this: answer with `sbx approve`"}
-		case a.Scope != ScopeOnce || a.Verb != VerbAllow && a.Verb != VerbDeny || together || a.Widening > 0:
+		case a.Scope != ScopeOnce || a.Verb != VerbAllow && a.Verb != VerbDeny || together || a.Widening > 0 ||
+			len(a.Paths) > 0:
 			return &ScopeError{Scope: a.Scope, Why: "the agent's own client answers for this once, and nothing else",
 				Offered: []Scope{ScopeOnce}}
 		}
@@ -240,6 +244,9 @@ func (c *Controller) takeable(q *question, a *Answer) error {
 	case together && a.Widening > 0:
 		return &AnswerError{Code: "widening", Why: "a widening goes with one request"}
 	}
+	if p, bad := notOffered(shown.Paths, a.Paths); bad {
+		return &AnswerError{Code: "paths", Why: fmt.Sprintf("%q is none of the paths of the request, nor above one", p)}
+	}
 	if a.By.Via == ViaInline {
 		switch {
 		case !c.cfg.Inline || !q.call.Inline:
@@ -252,6 +259,16 @@ func (c *Controller) takeable(q *question, a *Answer) error {
 		}
 	}
 	return nil
+}
+
+// notOffered returns the first of an answer's paths that is none of those on offer and above none of them.
+func notOffered(offered, paths []string) (path string, ok bool) {
+	for _, p := range paths {
+		if !slices.ContainsFunc(offered, func(o string) bool { return o == p || strings.HasPrefix(o, p+"/") }) {
+			return p, true
+		}
+	}
+	return "", false
 }
 
 // confirmed reports whether a is the second yes. A first one is kept, and the question waits once more for its time.
@@ -363,7 +380,7 @@ func (c *Controller) spoken(q *question, a *Answer, together int) Decision {
 	if a.allows() {
 		d.Outcome, d.Approved, d.Confirmed = Approved, true, q.Twice
 		d.Why = "approved by " + a.By.String()
-		d.Trust = a.Trust
+		d.Trust, d.Paths = a.Trust, slices.Clone(a.Paths)
 		if a.Widening > 0 {
 			d.Widening = q.call.Widenings[a.Widening-1].Value
 		}

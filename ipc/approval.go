@@ -45,6 +45,7 @@ type Approval struct {
 	OnlyWidened  bool            `json:"only_widened,omitempty"` // a yes takes a widening
 	Presets      []Preset        `json:"presets,omitempty"`      // that an answer may switch on instead of a yes or no
 	Trusts       []string        `json:"trusts,omitempty"`       // that an answer may have; none: it trusts nothing
+	Paths        []string        `json:"paths,omitempty"`        // of the project, of which a yes may take some
 	Batch        *BatchPlace     `json:"batch,omitempty"`
 	GroupID      string          `json:"group_id,omitempty"`
 	Count        int             `json:"count,omitempty"` // of identical questions shown as one
@@ -127,7 +128,9 @@ type Answer struct {
 	Suggestion string `json:"suggestion,omitempty"` // id
 	Widening   string `json:"widening,omitempty"`   // id
 	Trust      string `json:"trust,omitempty"`      // of the project: contained, each (also ""), once (not trusted)
-	Confirm    bool   `json:"confirm,omitempty"`    // this is the second yes
+	// of a yes: only these of the request's paths, or what it has of them below these directories; none: all
+	Paths   []string `json:"paths,omitempty"`
+	Confirm bool     `json:"confirm,omitempty"` // this is the second yes
 	// neither yes nor no: add the request's presets to the user's configuration, and judge it again
 	Presets bool `json:"presets,omitempty"`
 }

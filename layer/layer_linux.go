@@ -250,6 +250,29 @@ func (l *Layer) Part(root *os.File, paths ...Name) func(i int) bool {
 	return func(i int) bool { return chosen[i] && l.Left(i) }
 }
 
+// Units returns the smallest parts of the chosen Ops and Dirs, each as the path by which it lands alone: a git
+// directory, a path of a SQLite database, that of an Op, or that of a directory with other attributes, with a slash
+// behind it, which lands with everything below.
+func (l *Layer) Units(root *os.File, chosen func(i int) bool) (list []Name) {
+	repository, known := repositories(int(root.Fd())), map[Name]bool{}
+	for i, op := range l.set.Ops {
+		of, name := unit(repository, op.Path), op.Path
+		if repo, ok := repository(op.Path); ok {
+			name = repo
+		}
+		if chosen(i) && !known[of] {
+			known[of] = true
+			list = append(list, name)
+		}
+	}
+	for k, d := range l.set.Dirs {
+		if chosen(len(l.set.Ops)+k) && !d.Old.sameMetadata(d.New) {
+			list = append(list, d.Path+"/")
+		}
+	}
+	return list
+}
+
 // Beside reports which of the set's Ops, and then of its Dirs, LandBeside with these paths would land: those that Land
 // with them would not.
 func (l *Layer) Beside(root *os.File, paths ...Name) func(i int) bool {

@@ -333,6 +333,9 @@ func (s *Supervisor) fileApproval(c *fileCall, j *fileJudgement) approval.Call {
 		return call
 	}
 	call.Request.GroupID = c.req.Group
+	if j.undo != nil {
+		call.Paths = j.undo.paths
+	}
 	if note := j.backupNote(); note != "" {
 		call.Request.Notes = append(call.Request.Notes, note)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/oklog/ulid/v2"
 
@@ -175,6 +176,7 @@ func (s *Supervisor) heldUndoing(c *fileCall, j *fileJudgement) (*undoing, error
 			return nil, err
 		}
 		u.asks = append(asks, r.judge(p, chosen, r.granted, new([]string))...)
+		u.paths = offeredPaths(r.l.Units(r.root, chosen))
 	}
 	u.guarded = slices.ContainsFunc(u.asks, func(a landAsk) bool { return a.Guarded })
 	u.landing = func(p string) (*os.File, error) {
@@ -189,6 +191,23 @@ func (s *Supervisor) heldUndoing(c *fileCall, j *fileJudgement) (*undoing, error
 			Found: "no change there by " + u.id, Hint: "sbx changes show " + u.id + " shows what it changes"}
 	}
 	return u, nil
+}
+
+// maxOffered bounds the paths of which a yes may take some.
+const maxOffered = 1000
+
+// offeredPaths are those of which a yes to a landing may take some: none where there is only one, or more than a person
+// looks through. One that is no text can't be in an answer.
+func offeredPaths(units []layer.Name) (paths []string) {
+	for _, u := range units[:min(len(units), maxOffered+1)] {
+		if utf8.ValidString(string(u)) {
+			paths = append(paths, string(u))
+		}
+	}
+	if len(units) < 2 || len(units) > maxOffered {
+		return nil
+	}
+	return paths
 }
 
 // takeAgain makes the change set of a layer that could not be read before.
@@ -237,6 +256,13 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 	}
 	defer r.root.Close()
 	names, chosen, err := r.approvedPart(c, j)
+	if some := out.Decision.Paths; err == nil && len(some) > 0 {
+		c.req.Paths = nil // those of the next question, too, if this part asks again
+		for _, p := range some {
+			c.req.Paths = append(c.req.Paths, filepath.Join(c.sess.Root, p))
+		}
+		names, chosen, err = r.part(c.req.Paths)
+	}
 	if err != nil {
 		return err
 	}
@@ -328,7 +354,7 @@ func (r *layeredRun) landPart(ctx context.Context, c *fileCall, j *fileJudgement
 		if err != nil {
 			return err
 		}
-		if !noUndo(j.undo.asks) {
+		if !noUndo(j.undo.asks) || len(r.s.budgetAsk(r.allSteps(chosen))) == 0 {
 			return r.keep(ctx, w, dir, changes)
 		}
 		changes.Why = "it can't be undone"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"syscall"
 
 	"sandboxd/approval"
@@ -121,10 +122,12 @@ func withDecision(r audit.Record, d approval.Decision) audit.Record {
 	if d.Rule != "" {
 		r.Rule = d.Rule
 	}
-	if d.Widening != "" {
-		detail := map[string]string{"opened": d.Widening}
-		maps.Copy(detail, r.Detail)
-		r.Detail = detail
+	for name, value := range map[string]string{"opened": d.Widening, "only": strings.Join(d.Paths, "\n")} {
+		if value != "" {
+			detail := map[string]string{name: value}
+			maps.Copy(detail, r.Detail)
+			r.Detail = detail
+		}
 	}
 	if d.How == approval.HowPerson {
 		r.By = d.By.String()

@@ -35,6 +35,7 @@ type undoing struct {
 	late    []string // paths with a later version than the one that the landing displaced
 	digest  string   // of the steps
 	held    string   // the id of a held change set, which lands
+	paths   []string // in the project, of which a yes to that may take some
 	asks    []landAsk
 	// landing opens the file that a held change set has for a path.
 	landing func(path string) (*os.File, error)

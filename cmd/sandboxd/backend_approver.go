@@ -130,7 +130,7 @@ func answerOf(a ipc.Answer, by approval.Identity) approval.Answer {
 	answer := approval.Answer{Verb: approval.VerbDeny, By: by, Rev: a.Rev, Hash: a.Hash, Scope: approval.Scope(a.Scope),
 		For: time.Duration(a.ForMS) * time.Millisecond, Note: a.Note, Key: a.Key, Mode: approval.RejectMode(a.Mode),
 		Confirm: a.Confirm, Together: a.Scope == "group",
-		Trust: approval.Trust(a.Trust)}
+		Trust: approval.Trust(a.Trust), Paths: a.Paths}
 	if a.Allow {
 		answer.Verb, answer.Mode = approval.VerbAllow, ""
 	}

@@ -117,7 +117,7 @@ func (b *backend) wireApproval(e *supervisor.Exec, p approval.Pending) ipc.Appro
 	for i, w := range p.Widenings {
 		a.Widenings = append(a.Widenings, ipc.Widening{ID: strconv.Itoa(i + 1), Object: w.Value, Label: w.Description})
 	}
-	a.OnlyWidened = p.OnlyWidened
+	a.OnlyWidened, a.Paths = p.OnlyWidened, p.Paths
 	for _, p := range p.Presets {
 		a.Presets = append(a.Presets, ipc.Preset(p))
 	}

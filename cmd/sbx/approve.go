@@ -16,6 +16,7 @@ type approveOptions struct {
 	scope, note, hash                             string
 	suggestion, widening, trust                   string
 	lifetime                                      seconds
+	only                                          []string
 }
 
 func approveVerb(a *app) *cobra.Command {
@@ -39,7 +40,7 @@ func approveVerb(a *app) *cobra.Command {
 			}
 			if len(args) == 0 {
 				for _, name := range []string{"allow", "deny", "scope", "for", "note", "stop", "confirm", "hash", "suggestion",
-					"widening", "trust", "json"} {
+					"widening", "trust", "only", "json"} {
 					if c.Flags().Changed(name) {
 						return usage(c, "--%s answers one request: name its ID (sbx pending lists them)", name)
 					}
@@ -66,6 +67,8 @@ func approveVerb(a *app) *cobra.Command {
 	f.StringVar(&o.widening, "widening", "", "number of the path or host on offer that is opened with it")
 	f.StringVar(&o.trust, "trust", "", "of a project's first question: contained, each (unless --scope is once), or "+
 		"once, which does not trust it")
+	f.StringArrayVar(&o.only, "only", nil, "with --allow: only this file or directory of the request lands, as sbx "+
+		"pending ID lists them; more of them: --only again")
 	f.BoolVar(&o.once, "once", false, "without an ID: leave when no request is left")
 	f.BoolVar(&o.plain, "plain", false, "without an ID: ask line by line, for screen readers and terminals that can do "+
 		"no more")
@@ -92,7 +95,7 @@ func (a *app) approveOne(c *cobra.Command, id string, o approveOptions) error {
 		return fmt.Errorf("the request has changed: its hash is %s; look at it again with sbx pending %s", q.Hash, id)
 	}
 	answer := ipc.Answer{ID: id, Rev: q.Rev, Hash: q.Hash, Allow: o.allow, Scope: o.scope, ForMS: o.lifetime.ms(),
-		Note: o.note, Key: "--allow", Suggestion: o.suggestion, Widening: o.widening, Trust: o.trust}
+		Note: o.note, Key: "--allow", Suggestion: o.suggestion, Widening: o.widening, Trust: o.trust, Paths: o.only}
 	if o.scope == "once" && answer.Trust == "" && slices.Contains(q.Trusts, "once") {
 		answer.Trust = "once" // nothing but this call
 	}

@@ -84,6 +84,9 @@ func (a *app) printApproval(q ipc.Approval) {
 	for _, w := range q.Widenings {
 		pairs = append(pairs, "widening "+w.ID, cmp.Or(w.Label, strings.TrimSpace(w.Access+" "+w.Object)))
 	}
+	for _, p := range q.Paths {
+		pairs = append(pairs, "lands", p)
+	}
 	if q.Confirm {
 		pairs = append(pairs, "second yes", "needed (--confirm)")
 	}

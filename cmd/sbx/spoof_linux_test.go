@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -317,7 +318,7 @@ func TestScreenWidening(t *testing.T) {
 	settle()
 	d.Press("2")
 	want := ipc.Answer{ID: "a-1", Rev: 1, Hash: "h1", Allow: true, Scope: "once", Key: "2", Widening: "1"}
-	if got := o.sent(1); len(got) != 1 || got[0] != want {
+	if got := o.sent(1); len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 		t.Errorf("sent %+v, want a yes with the widening", got)
 	}
 }

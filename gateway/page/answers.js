@@ -52,6 +52,17 @@ export function answerViews({ state, link, main, say, subject, answer, choose })
   /** note is the text to the agent; a letter that is an answer is none. */
   const note = (draft) => (draft.line?.read().kind === reason ? draft.line.text : "");
 
+  /** picked are the paths of a change set of which alone a yes is, in the order of the question; none: of all. */
+  const picked = (q, draft) => (q.paths ?? []).filter((p) => draft.picked?.has(p));
+
+  /** picks has a box for each of the paths, of which a yes may be for some; drawn is called after a change. */
+  function picks(q, draft, drawn) {
+    if (!(q.paths?.length > 1)) return "";
+    draft.picked ??= new Set();
+    const box = (p, i) => el("li", {}, el("label", {}, el("input", { type: "checkbox", "data-keep": `pick${i}`, checked: draft.picked.has(p), onchange: (e) => { draft.picked[e.target.checked ? "add" : "delete"](p); drawn(); } }), text(p)));
+    return el("details", { class: "picks", "data-keep": "picks", open: draft.picked.size > 0 }, el("summary", {}, "Let only some of the files land"), el("ul", {}, q.paths.map(box)));
+  }
+
   /** choices are the answers on offer: those with words are buttons, in this order, and a digit selects them. */
   function choices(q, draft, trusts) {
     const yes = () => ({
@@ -61,7 +72,11 @@ export function answerViews({ state, link, main, say, subject, answer, choose })
     const no = (mode) => ({ allow: false, mode, note: note(draft) });
     const trust = q.trusts?.includes("once") ? "once" : "";
     const list = trusts.map(([t, words]) => ({ keep: t, letter: "", words, is: "yes", make: () => ({ ...yes(), trust: t }) }));
-    list.push({ keep: "yes", letter: "y", words: trust ? "Only this once" : "Allow", is: "yes", make: () => ({ ...yes(), trust }) },
+    list.push({
+      keep: "yes", letter: "y", is: "yes",
+      get words() { const n = picked(q, draft).length; return n ? `Allow ${n} of ${q.paths.length} files` : trust ? "Only this once" : "Allow"; },
+      make: () => { const paths = picked(q, draft); return paths.length ? { allow: true, paths, note: note(draft) } : { ...yes(), trust }; },
+    },
       { keep: "no", letter: "n", words: "Deny", is: "no", make: () => no("soft") },
       { keep: "remember", letter: "", words: "Deny and remember", is: "no", make: () => ({ ...yes(), ...no("soft"), widening: "" }) },
       { keep: "stop", letter: "q", words: "Deny and stop the agent", is: "no", make: () => no("hard") });
@@ -97,8 +112,10 @@ export function answerViews({ state, link, main, say, subject, answer, choose })
     const field = el("input", { type: "text", maxlength: "500", autocomplete: "off", "data-keep": "note", value: draft.note ?? "" });
     const says = el("span", { role: "status", class: "does" });
     current = line(q, draft, list, field, says, buttons);
-    current.draw();
+    const draw = current.draw;
+    draw();
     return el("div", { class: "answer", role: "group", "aria-label": "Answer" },
+      picks(q, draft, () => { buttons.forEach((b, i) => (b.textContent = list[i].words)); draw(); }),
       el("div", { class: "row" },
         choice(draft, "scope", "Scope", scopes),
         (q.suggestions ?? []).length ? choice(draft, "suggestion", "What is allowed", [["", "exactly this"], ...(w.suggestions ?? q.suggestions).map((s) => [s.id, s.label + (s.past ? ` (${s.past.matched} past calls)` : "")])]) : "",

@@ -221,10 +221,11 @@ async function answer(q, a) {
   const e = state.queue.get(q.id);
   if (!e || state.sent.has(q.id)) return;
   if (performance.now() - e.shown < settle) return say("That was very quick: look, and press again.");
-  if (!a.allow) { delete a.widening; delete a.trust; }
+  if (!a.allow) { delete a.widening; delete a.trust; delete a.paths; }
   const params = { id: q.id, rev: q.rev, hash: q.hash, allow: a.allow };
   for (const k of ["key", "scope", "note", "mode", "suggestion", "widening", "trust"]) if (a[k]) params[k] = a[k];
   if (a.for_ms) params.for_ms = a.for_ms;
+  if (a.paths?.length) params.paths = a.paths;
   if (a.confirm) params.confirm = true;
   if (a.presets) params.presets = true;
   if (params.scope === "once") delete params.scope;

@@ -13,6 +13,10 @@ const failed = await scenarios({
     equal(await page.locator("ul.files .what").allTextContents(), [".envrc", "plain"], "the files");
     await accessible(page, "the question");
     ok(!fs.existsSync("plain"), "it landed unasked");
+    await page.getByText("Let only some of the files land").click();
+    await page.getByRole("checkbox", { name: ".envrc" }).check();
+    await page.getByRole("button", { name: "Allow 1 of 2 files" }).waitFor();
+    await accessible(page, "the picked files");
     await press(page, "Deny");
     const r = await run;
     equal([r.code, fs.existsSync(".envrc"), fs.existsSync("plain")], [126, false, false], "after a no");
@@ -22,6 +26,29 @@ const failed = await scenarios({
     await press(page, "Drop all");
     await press(page, "Allow");
     await page.getByText("Nothing is held.").waitFor();
+  },
+
+  async "a yes is for some of the files"(browser) {
+    const page = await open(browser);
+    const plant = `python3 -c "open('.envrc', 'w').write('use nix'); open('plain', 'w').write('x')"`;
+    const run = sbx("run", "--json", "-c", plant);
+    await page.getByText("Land what the command wrote?").waitFor();
+    await page.getByText("Let only some of the files land").click();
+    await page.getByRole("checkbox", { name: "plain" }).check();
+    await press(page, "Allow 1 of 2 files");
+    const words = await page.locator(".again .code").innerText();
+    await page.getByLabel("The two words").fill(words);
+    await press(page, "Allow");
+    const r = await run;
+    equal([r.code, fs.existsSync(".envrc"), fs.existsSync("plain")], [0, false, true], "after a yes to one file");
+    equal(JSON.parse(r.out).changes.landed, false, "the others");
+    await page.getByRole("link", { name: "Changes" }).click();
+    await page.getByRole("button", { name: /let only others of its paths land/ }).click();
+    await page.getByText(".envrc").first().waitFor();
+    await press(page, "Drop all");
+    await press(page, "Allow");
+    await page.getByText("Nothing is held.").waitFor();
+    fs.rmSync("plain");
   },
 });
 process.exit(failed ? 1 : 0);

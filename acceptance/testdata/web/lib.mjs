@@ -70,8 +70,10 @@ export async function open(browser, options = {}, address = undefined) {
 
 /** press clicks a button of a card that has stood long enough. */
 export async function press(page, name) {
+  const button = page.getByRole("button", { name, exact: true });
+  await button.waitFor();
   await page.waitForTimeout(600);
-  await page.getByRole("button", { name, exact: true }).click();
+  await button.click();
 }
 
 export async function until(what, test) {

@@ -48,6 +48,8 @@ export interface Answer {
   widening?: string;
   /** of the project: contained, each (also ""), once (not trusted) */
   trust?: string;
+  /** of a yes: only these of the request's paths, or what it has of them below these directories; none: all */
+  paths?: string[];
   /** this is the second yes */
   confirm?: boolean;
   /** neither yes nor no: add the request's presets to the user's configuration, and judge it again */
@@ -110,6 +112,8 @@ export interface Approval {
   presets?: Preset[];
   /** that an answer may have; none: it trusts nothing */
   trusts?: string[];
+  /** of the project, of which a yes may take some */
+  paths?: string[];
   batch?: BatchPlace;
   group_id?: string;
   /** of identical questions shown as one */

@@ -487,6 +487,7 @@ class ApproverOperations(SharedOperations):
         suggestion: Optional[str] = None,
         widening: Optional[str] = None,
         trust: Optional[str] = None,
+        paths: Optional[List[str]] = None,
         confirm: Optional[bool] = None,
         presets: Optional[bool] = None,
     ) -> wire.Decided:
@@ -494,7 +495,7 @@ class ApproverOperations(SharedOperations):
         answer: wire.Decided = self.ask(
             "POST",
             "/v1/approvals/" + self.quote(id) + "/decision",
-            body={"rev": rev, "hash": hash, "allow": allow, "scope": scope, "for_ms": for_ms, "note": note, "key": key, "mode": mode, "suggestion": suggestion, "widening": widening, "trust": trust, "confirm": confirm, "presets": presets},
+            body={"rev": rev, "hash": hash, "allow": allow, "scope": scope, "for_ms": for_ms, "note": note, "key": key, "mode": mode, "suggestion": suggestion, "widening": widening, "trust": trust, "paths": paths, "confirm": confirm, "presets": presets},
         )
         return answer
 

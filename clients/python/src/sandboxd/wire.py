@@ -45,6 +45,7 @@ class Answer(TypedDict, total=False):
     suggestion: str  # id
     widening: str  # id
     trust: str  # of the project: contained, each (also ""), once (not trusted)
+    paths: List[str]  # of a yes: only these of the request's paths, or what it has of them below these directories; none: all
     confirm: bool  # this is the second yes
     presets: bool  # neither yes nor no: add the request's presets to the user's configuration, and judge it again
 
@@ -90,6 +91,7 @@ class Approval(TypedDict, total=False):
     only_widened: bool  # a yes takes a widening
     presets: List[Preset]  # that an answer may switch on instead of a yes or no
     trusts: List[str]  # that an answer may have; none: it trusts nothing
+    paths: List[str]  # of the project, of which a yes may take some
     batch: BatchPlace
     group_id: str
     count: int  # of identical questions shown as one

@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"errors"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync"
@@ -152,7 +153,7 @@ func TestAnswers(t *testing.T) { // issue 1: y/N/a/q/v, typed reason, default no
 			r := <-tab.result
 			c.want.ID, c.want.Rev, c.want.Hash = "a1", 3, "h"
 			sent := tab.approver.sent()
-			if r.err != nil || r.out != c.out || len(sent) != 1 || sent[0] != c.want {
+			if r.err != nil || r.out != c.out || len(sent) != 1 || !reflect.DeepEqual(sent[0], c.want) {
 				t.Errorf("Ask = %q, %v and sent %+v, want %q and %+v\n%s", r.out, r.err, sent, c.out, c.want, tab.Shown())
 			}
 		})
@@ -209,7 +210,7 @@ func TestSecondYes(t *testing.T) {
 			r := <-tab.result
 			c.last.ID, c.last.Hash = "a1", "h"
 			sent := tab.approver.sent()
-			if r.err != nil || r.out != c.out || len(sent) != 2 || sent[1] != c.last {
+			if r.err != nil || r.out != c.out || len(sent) != 2 || !reflect.DeepEqual(sent[1], c.last) {
 				t.Errorf("Ask = %q, %v and sent %+v, want %q and at last %+v", r.out, r.err, sent, c.out, c.last)
 			}
 		})
@@ -283,7 +284,7 @@ func TestChangedQuestion(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	tab.Press("n\r")
 	sent := []ipc.Answer{{ID: "a1", Rev: 4, Hash: "h", Mode: "soft", Key: "n"}}
-	if r := <-tab.result; r.out != Denied || len(tab.approver.sent()) != 1 || tab.approver.sent()[0] != sent[0] {
+	if r := <-tab.result; r.out != Denied || !reflect.DeepEqual(tab.approver.sent(), sent[:1]) {
 		t.Errorf("Ask = %q, %v and sent %+v, want %+v", r.out, r.err, tab.approver.sent(), sent)
 	}
 }

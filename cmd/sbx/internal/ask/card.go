@@ -30,14 +30,14 @@ type card struct {
 	text    string // ends with a line end
 	prompt  string
 	help    string
-	options []option // all but "Always allow…", which takes a screen
+	options []option // all but those that take a screen
 	whole   bool     // nothing was left out
 }
 
 // newCard returns the card of a question.
 func newCard(a ipc.Approval, look look, onlyNo bool) card {
-	always := func(o option) bool { return o.verb == verbAlways }
-	c := card{whole: true, options: slices.DeleteFunc(optionsOf(a, onlyNo, look), always)}
+	screen := func(o option) bool { return o.verb == verbAlways || o.verb == verbSome }
+	c := card{whole: true, options: slices.DeleteFunc(optionsOf(a, onlyNo, look), screen)}
 	c.prompt, c.help = promptText(c.options, onlyNo), helpText(c.options, onlyNo)
 	if !look.Whole && short(a, look) {
 		c.text = look.paint(cyan, "sandboxd asks: ") + look.line(tool(a)) + ": " + look.line(subjectOf(a)) + why(a, look) +
@@ -120,7 +120,7 @@ func same(a ipc.Approval) bool { return a.Count > 1 && !a.Confirm && a.GroupID =
 // together has an answer to one call answer the same calls too.
 func together(a ipc.Approval, answer ipc.Answer) ipc.Answer {
 	plain := answer.Scope == "once" || answer.Scope == "" && answer.Mode == "soft"
-	if same(a) && plain && answer.Widening == "" {
+	if same(a) && plain && answer.Widening == "" && len(answer.Paths) == 0 {
 		answer.Scope = "group"
 	}
 	return answer

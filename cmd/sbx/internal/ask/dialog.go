@@ -23,6 +23,7 @@ const (
 	stageCode                 // the second yes: two words
 	stageView                 // all of it, to scroll through
 	stageChoose               // the chooser
+	stagePick                 // the picker
 	stageSending              // an answer is on its way
 )
 
@@ -55,6 +56,7 @@ type dialog struct {
 	queued  bool       // the dialog is the queue's: Ctrl+C denies at the second press
 	warned  bool       // Ctrl+C was the last key, and denies now
 	choice  chooser
+	picks   picker
 }
 
 // act is the effect of a key.
@@ -177,6 +179,8 @@ func (d *dialog) key(name, text string, now time.Time) act {
 		d.viewKey(name, now)
 	case stageChoose:
 		return d.chooseKey(name, now)
+	case stagePick:
+		return d.pickKey(name, now)
 	}
 	return act{}
 }
@@ -248,6 +252,13 @@ func (d *dialog) take(i int, key string, now time.Time) act {
 		d.stage, d.choice = stageChoose, newChooser(d.a)
 		d.appeared(now)
 		return act{fetch: d.a.Past == nil}
+	case verbSome:
+		if !d.whole() {
+			return act{}
+		}
+		d.stage, d.picks = stagePick, picker{paths: d.a.Paths, picked: map[int]bool{}}
+		d.appeared(now)
+		return act{}
 	}
 	if !d.whole() {
 		return act{}

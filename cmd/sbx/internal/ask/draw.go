@@ -41,6 +41,8 @@ func (d *dialog) draw(now time.Time) []string {
 			out = d.drawChooser(false)
 		}
 		return out
+	case d.stage == stagePick:
+		return d.drawPicker()
 	case short(d.a, d.look) && !special(d.a):
 		return d.drawLine(now)
 	}

@@ -137,11 +137,14 @@ func TestKeystrokes(t *testing.T) { // R-UX-09
 	}
 	person, long := somebody(t), ordinary["write"]
 	long.Presentation = &ipc.Presentation{Kind: "diff", Content: strings.Repeat("+ one\n", 9)}
+	files := ordinary["write"]
+	files.Paths = []string{"a", "b"}
 	forms := map[string]form{
 		"box": inTerminal(ordinary["write"], 40, true), "one line": inTerminal(all["low"], 40, true),
 		"first": inTerminal(ordinary["first"], 24, true), "batch": inTerminal(ordinary["batch"], 24, false),
 		"danger": inTerminal(all["danger"], 24, false), "danger here": inTerminal(all["danger"], 24, true),
-		"scrolled": inTerminal(long, 18, true), "queue": inQueue(person, ordinary["write"], start),
+		"scrolled": inTerminal(long, 18, true), "files": inTerminal(files, 24, false),
+		"queue": inQueue(person, ordinary["write"], start),
 	}
 	for name, form := range forms {
 		t.Run(name, func(t *testing.T) {
@@ -201,6 +204,9 @@ func play(t *testing.T, random *rand.Rand, form form, now time.Time) bool {
 	appeared, typed := now, []string(nil)
 	for range 1 + random.IntN(10) {
 		name, text := keystrokes[random.IntN(len(keystrokes))], ""
+		if d.stage == stagePick && name == "x" {
+			name = "space"
+		}
 		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") != "" || len(name) == 1 {
 			name, text = "text", name
 		}
@@ -214,12 +220,16 @@ func play(t *testing.T, random *rand.Rand, form form, now time.Time) bool {
 		settled := now.Sub(appeared) >= 500*time.Millisecond
 		want := stage == stageOptions && settled && seen && h.yes(name, now)
 		typed = append(typed, first(text, name)+" "+step.String())
+		picked := strings.Contains(strings.Join(d.view(now), "\n"), "[x]")
 		got := press(name, text, now)
 		if settled && stage == stageOptions {
 			h.key(name, text, now)
 		}
-		if stage == stageChoose {
+		switch stage {
+		case stageChoose:
 			want = settled && name == "enter" // the chooser's Enter
+		case stagePick:
+			want = settled && name == "enter" && picked
 		}
 		if allowed := got.answer != nil && got.answer.Allow; allowed != want {
 			t.Fatalf("%q: a yes is %v, want %v (stage %d, text %q)", typed, allowed, want, stage, h.text)

@@ -8,9 +8,11 @@ import (
 	"sandboxd/ipc"
 )
 
-// Answers without a letter: verbAlways opens the [chooser], the others trust the project besides.
+// Answers without a letter: verbAlways opens the [chooser], verbSome the [picker], the others trust the project
+// besides.
 const (
 	verbAlways    verb = "…"
+	verbSome      verb = "some"
 	verbContained verb = "contained"
 	verbEach      verb = "each"
 )
@@ -62,6 +64,8 @@ func optionsOf(a ipc.Approval, onlyNo bool, l look) []option {
 			for _, w := range a.Widenings {
 				out = append(out, option{v, "Once, with " + l.line(first(w.Label, w.Access+" "+w.Object)), w.ID})
 			}
+		case verbSome:
+			out = append(out, option{v, "Only some of the files" + l.sign("…", "..."), ""})
 		case verbSession:
 			out = append(out, option{v, "Allow for this session", ""})
 		case verbAll:
@@ -79,7 +83,7 @@ func optionsOf(a ipc.Approval, onlyNo bool, l look) []option {
 		}
 	}
 	order := func(v verb) int {
-		return slices.Index([]verb{verbContained, verbEach, verbYes, verbSession, verbAll, verbAlways,
+		return slices.Index([]verb{verbContained, verbEach, verbYes, verbSome, verbSession, verbAll, verbAlways,
 			verbNo, verbQuit, verbView, verbPresets}, v)
 	}
 	out = append(out, option{verbNo, "Deny:", ""})

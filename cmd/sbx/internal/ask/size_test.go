@@ -64,11 +64,12 @@ func TestWithinTheTerminal(t *testing.T) { // R-UX-01, R-AP-07
 	script.Suggestions = []ipc.Suggestion{{ID: "1", Label: "npm install …", Past: past},
 		{ID: "2", Label: "npm …", Past: past}}
 	list["script"] = script
+	many := append(slices.Repeat([]string{"a/file"}, 40), strings.Repeat("long/", 100))
 	for name, q := range list {
 		for _, width := range []int{24, 33, 40, 60, 80, 200} {
 			for rows := 1; rows < 40; rows++ {
 				look.Width = width
-				for _, stage := range []stage{stageOptions, stageCode, stageView, stageChoose} {
+				for _, stage := range []stage{stageOptions, stageCode, stageView, stageChoose, stagePick} {
 					if stage == stageChoose && len(q.Scopes) < 2 {
 						continue
 					}
@@ -77,6 +78,7 @@ func TestWithinTheTerminal(t *testing.T) { // R-UX-01, R-AP-07
 						continue
 					}
 					d.stage, d.choice, d.code = stage, newChooser(q), "two words"
+					d.picks = picker{paths: many, picked: map[int]bool{}, row: rows}
 					lines := d.view(time.Now())
 					if len(lines) > rows {
 						t.Errorf("%s, %d × %d, stage %d: %d lines", name, width, rows, stage, len(lines))

@@ -57,6 +57,9 @@ func offered(a ipc.Approval, onlyNo bool) []verb {
 			out = append(out, v)
 		}
 	}
+	if len(a.Paths) > 1 {
+		out = append(out, verbSome)
+	}
 	if slices.Contains(a.Scopes, "session") {
 		out = append(out, verbSession)
 	}
