@@ -109,7 +109,7 @@ func TestContainedAsksAtLanding(t *testing.T) {
 		a.repository()
 		a.sh("mkdir many && touch many/{1..60} && git add many && git commit -qm many && echo SECRET=1 > .env && " +
 			"printf '.env\n' >> .git/info/exclude")
-		a.startWith(deny + "[sandbox]\nbackend = \"native\"")
+		a.startWith(deny + "[sandbox]\nbackend = \"" + overlays + "\"")
 		a.sbx("trust", "--contained")
 		before := a.everything()
 		for line, why := range map[string]string{

@@ -15,7 +15,7 @@ import (
 func (a *actor) nativeBackend(args ...string) {
 	a.t.Helper()
 	file := filepath.Join(a.dir, "native.toml")
-	a.sh("umask 077; printf '[sandbox]\\nbackend = \"native\"\\nlayers = \"off\"\\n' > " + file)
+	a.sh("umask 077; printf '[sandbox]\\nbackend = \"" + overlays + "\"\\nlayers = \"off\"\\n' > " + file)
 	a.start(append(args, "--config", file)...)
 }
 

@@ -12,7 +12,8 @@ import (
 // containedLayers starts the daemon with layers and the policy contained, so that the landing alone asks.
 func (a *actor) containedLayers(more string) {
 	a.t.Helper()
-	a.startWith("[sandbox]\nbackend = \"native\"\nlayers = \"auto\"\n[approval]\npolicy = \"contained\"\n" + more)
+	a.startWith("[sandbox]\nbackend = \"" + overlays + "\"\nlayers = \"auto\"\n" +
+		"[approval]\npolicy = \"contained\"\n" + more)
 	if r := a.sbx("trust"); r.code != 0 {
 		a.t.Fatal(r)
 	}

@@ -14,7 +14,7 @@ import (
 func (a *actor) layered() {
 	a.t.Helper()
 	file := filepath.Join(a.dir, "layered.toml")
-	a.sh("umask 077; printf '[sandbox]\\nbackend = \"native\"\\nlayers = \"auto\"\\n' > " + file)
+	a.sh("umask 077; printf '[sandbox]\\nbackend = \"" + overlays + "\"\\nlayers = \"auto\"\\n' > " + file)
 	a.start("--mode", "approve-all", "--config", file)
 }
 

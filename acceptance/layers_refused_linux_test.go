@@ -203,7 +203,8 @@ func TestLayerThatCanNotBeMounted(t *testing.T) {
 	}
 	bothUsers(t, func(t *testing.T, a *actor) {
 		refuse, tries := a.refusable()
-		a.startWith("sandbox = {backend = \"native\", layers = \"auto\", warm = 0}\napproval.policy = \"contained\"")
+		a.startWith("sandbox = {backend = \"" + overlays + "\", layers = \"auto\", warm = 0}\n" +
+			"approval.policy = \"contained\"")
 		a.sbx("trust")
 		if r := a.run("echo x > landed"); r.code != 0 || r.Changes.Kind != "layered" {
 			t.Fatal(r.out, r.err)

@@ -66,7 +66,7 @@ func TestLayersSessionHolds(t *testing.T) {
 		a.sh("rm made; printf '[sandbox]\\nland = \"hold\"\\n' > .sandboxd.toml")
 		before = a.everything()
 		each(run, "head -n1 src/one.txt")
-		a.startWith("[sandbox]\nbackend = \"native\"\nland = \"hold\"\n[approval]\npolicy = \"contained\"\n")
+		a.startWith("[sandbox]\nbackend = \"" + overlays + "\"\nland = \"hold\"\n[approval]\npolicy = \"contained\"\n")
 		a.sh("printf '[sandbox]\\nland = \"land\"\\n' > .sandboxd.toml") // a project's file does not widen
 		before = a.everything()
 		each(run, "head -n1 src/one.txt")

@@ -31,6 +31,9 @@ var bin string
 // backend is $ACCEPTANCE_BACKEND, which becomes the default of [sandbox] backend, or the one of auto.
 var backend = cmp.Or(os.Getenv("ACCEPTANCE_BACKEND"), "native")
 
+// overlays is $ACCEPTANCE_LAYERS, the back end of the tests that need layers: bwrap from 0.11 on makes them, too.
+var overlays = cmp.Or(os.Getenv("ACCEPTANCE_LAYERS"), "native")
+
 func TestMain(m *testing.M) {
 	run := func() int { return testMain(m) }
 	switch {

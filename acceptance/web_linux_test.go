@@ -105,18 +105,18 @@ func TestWebKeys(t *testing.T) {
 // R-UX-03, R-LY-05: held change sets in a real browser, and the question at a layer's landing.
 func TestWebHeldChanges(t *testing.T) {
 	a := newActor(t, "")
-	a.withGateway("[sandbox]\nbackend = \"native\"\n[approval]\ntimeout = \"1m\"\ntimeout_remote = \"1m\"\n")
+	a.withGateway("[sandbox]\nbackend = \"" + overlays + "\"\n[approval]\ntimeout = \"1m\"\ntimeout_remote = \"1m\"\n")
 	a.sbx("trust")
 	a.browse("held.mjs")
 	a.noLayers()
-	a.withGateway("[sandbox]\nbackend = \"native\"\nlayers = \"auto\"\n[approval]\npolicy = \"contained\"\n")
+	a.withGateway("[sandbox]\nbackend = \"" + overlays + "\"\nlayers = \"auto\"\n[approval]\npolicy = \"contained\"\n")
 	a.browse("landing.mjs")
 }
 
 // R-UX-03, R-FS-08, R-LY-04: a run is undone in a real browser, with a question where its undoing asks.
 func TestWebUndo(t *testing.T) {
 	a := newActor(t, "")
-	a.withGateway("[sandbox]\nbackend = \"native\"\n[approval]\ntimeout = \"1m\"\ntimeout_remote = \"1m\"\n")
+	a.withGateway("[sandbox]\nbackend = \"" + overlays + "\"\n[approval]\ntimeout = \"1m\"\ntimeout_remote = \"1m\"\n")
 	a.sbx("trust")
 	a.browse("undo.mjs")
 }
@@ -128,7 +128,7 @@ func TestWebPictures(t *testing.T) {
 		to = t.TempDir()
 	}
 	a := newActor(t, "")
-	a.withGateway("[sandbox]\nbackend = \"native\"\n[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n")
+	a.withGateway("[sandbox]\nbackend = \"" + overlays + "\"\n[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n")
 	a.sbx("trust")
 	a.browse("pictures.mjs", "PICTURES="+to)
 	for _, name := range []string{"question", "delete", "diff", "host", "phone", "held"} {
@@ -137,7 +137,7 @@ func TestWebPictures(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", name, len(b), err)
 		}
 	}
-	a.withGateway("[sandbox]\nbackend = \"native\"\nlayers = \"auto\"\n" +
+	a.withGateway("[sandbox]\nbackend = \"" + overlays + "\"\nlayers = \"auto\"\n" +
 		"[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n")
 	a.browse("questions.mjs", "PICTURES="+to, "HOME="+a.dir)
 	for _, name := range []string{"1280", "390"} {
