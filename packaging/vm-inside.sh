@@ -168,6 +168,10 @@ echo '+pids +memory' > /sys/fs/cgroup/acceptance/cgroup.subtree_control
 export ACCEPTANCE_CGROUP=/sys/fs/cgroup/acceptance
 suite acceptance '^(TestGitStatusRunsUnasked|TestWritingAsks|TestWithoutATerminalItIsDenied|TestExitStatuses|TestForbiddenActs|TestWorkloads|TestKilledDaemonLeavesNothing|TestLogVerifyNamesAChangedRecord|TestEscapeCatalogue|TestEscapeCatalogueByLandlockAlone|TestLandlockAloneIsAcceptedByName|TestDegradedHosts|TestNoLitter|TestLimits|TestOutputFlood|TestNoDescriptorIsInherited|TestEnvironmentInside|TestOrdinaryWork|TestWideningIsAsked|TestProtectedIsEnforcedInAnOrdinaryProject|TestQuarantineIsReported|TestRefusalsAreReported|TestTerminal|TestLayeredRuns|TestLayersAskAtLanding|TestLayersHeldByChoice|TestLayersJudgeProtectedNames|TestUndoOfRuns)$' \
 	'TestWorkloads/.*/go_test'
-BACKEND=bwrap suite acceptance '^Test(ForbiddenActs|OrdinaryWork)$'
+layers=
+if printf '%s\n' 'bubblewrap 0.11' "$(bwrap --version)" | sort -VC; then
+	layers='|LayeredRuns|LayersAskAtLanding|LayersHeldByChoice|LayersLandInPart|LayersJudgeProtectedNames|UndoOfRuns'
+fi
+ACCEPTANCE_LAYERS=bwrap BACKEND=bwrap suite acceptance "^Test(ForbiddenActs|OrdinaryWork$layers)$"
 suite differential .
 echo "vm: $passed passed, $failed failed"
