@@ -288,6 +288,12 @@ func (l *Layer) beside(root *os.File, paths []Name) map[int]bool {
 	return chosen
 }
 
+// MTime returns the modification time with which the latest move left one of the set's Dirs, in nanoseconds since 1970.
+func (l *Layer) MTime(dir int) (ns int64, ok bool) {
+	ns, ok = l.state.MTimes[dir]
+	return ns, ok
+}
+
 // At reports for each of the set's Ops, and then for each of its Dirs, whether the root has the new one.
 func (l *Layer) At() []bool { return slices.Clone(l.state.At) }
 

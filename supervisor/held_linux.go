@@ -76,7 +76,7 @@ func (s *Supervisor) names(c *fileCall, j *fileJudgement) (profile.Profile, erro
 
 // allSteps are those that the landing of a part carries out.
 func (r *layeredRun) allSteps(chosen func(int) bool) []files.Step {
-	before, after := manifests(r.l.Set(), nil, chosen)
+	before, after := manifests(r.l.Set(), nil, chosen, r.l.MTime)
 	steps, _, _ := snapshot.Steps(r.sess.Root, snapshot.List(before), snapshot.List(after)) // lists do not fail
 	return steps
 }

@@ -327,8 +327,10 @@ func keptState(s layer.State) files.State {
 }
 
 // manifests are the part of a project that a change set changed, before and after its landing: that of the chosen Ops
-// and then Dirs, by index. k has the contents of the files from before; nil: they are not kept.
-func manifests(set *layer.Set, k *store.Landed, chosen func(int) bool) (before, after []snapshot.Entry) {
+// and then Dirs, by index. k has the contents of the files from before; nil: they are not kept. left returns the
+// modification time with which the landing left one of Dirs.
+func manifests(set *layer.Set, k *store.Landed, chosen func(int) bool,
+	left func(dir int) (ns int64, ok bool)) (before, after []snapshot.Entry) {
 	add := func(m *[]snapshot.Entry, at layer.Name, s layer.State) {
 		e := snapshot.Entry{Path: strings.TrimPrefix(string(at), "."), State: keptState(s)}
 		if at != "." {
@@ -345,10 +347,14 @@ func manifests(set *layer.Set, k *store.Landed, chosen func(int) bool) (before, 
 		*m = append(*m, e)
 	}
 	for i, d := range set.Dirs {
-		if !chosen(len(set.Ops)+i) && !parentOfChosen(set, d.Path, chosen) {
+		whole := chosen(len(set.Ops) + i)
+		if !whole && !parentOfChosen(set, d.Path, chosen) {
 			continue
 		}
 		add(&before, d.Path, d.Old)
+		if ns, ok := left(i); ok && !whole {
+			d.New.MTime = ns
+		}
 		add(&after, d.Path, d.New)
 	}
 	for i, op := range set.Ops {

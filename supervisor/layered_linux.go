@@ -327,7 +327,7 @@ func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c
 	if err != nil {
 		return err
 	}
-	before, after := manifests(r.l.Set(), k, landed)
+	before, after := manifests(r.l.Set(), k, landed, r.l.MTime)
 	for _, e := range before {
 		if e.Partial {
 			c.LeftOut = append(c.LeftOut, e.Path+": its content could not be kept")
