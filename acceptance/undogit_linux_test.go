@@ -64,13 +64,13 @@ func TestUndoHoldsGitsLocks(t *testing.T) {
 		a.containedLayers("")
 		a.repository()
 		before := a.everything()
-		line := "mkdir many && for i in $(seq 400); do echo $i > many/$i; done && " + commits
+		line := commits + " && mkdir many && for i in $(seq 1000); do echo $i > many/$i; done"
 		lock := filepath.Join(a.project, ".git/index.lock")
 		done := make(chan result, 1)
 		held := func() bool { return a.there(".git/index.lock") && a.there(".git/refs/heads/other.lock") }
 		// The undo takes some ms: it may end before its worker is stopped.
 		for tries := 0; ; tries++ {
-			if tries == 20 {
+			if tries == 40 {
 				t.Fatal("no undo was stopped while it held the locks")
 			}
 			if r := a.landing(yes, "run", "--json", "-c", line); r.Changes.Undo == "" {
