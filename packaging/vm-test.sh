@@ -34,7 +34,7 @@ if [ ! -e "$vm.done" ]; then
 	# What the suites of the sandbox use besides the package.
 	chroot "$vm" env DEBIAN_FRONTEND=noninteractive sh -c \
 		'apt-get update -qq && apt-get install -y -qq --no-install-recommends linux-image-cloud-'"$arch"' initramfs-tools \
-		python3 gcc libc6-dev make iproute2 attr jq wget nodejs openssh-client vim-tiny kmod e2fsprogs apparmor' > "$cache/vm-install.log" 2>&1 || {
+		python3 gcc libc6-dev make iproute2 attr jq wget nodejs openssh-client vim-tiny kmod e2fsprogs tmux apparmor' > "$cache/vm-install.log" 2>&1 || {
 		tail -n 20 "$cache/vm-install.log" >&2
 		exit 1
 	}
