@@ -110,6 +110,37 @@ git ls-files -s; git log --oneline`)
 	})
 }
 
+// R-LY-02: a part that would do more by the time of the yes than its question said is asked about again.
+func TestLayersPartAsksAgain(t *testing.T) {
+	bothUsers(t, func(t *testing.T, a *actor) {
+		a.containedLayers("")
+		a.repository()
+		wait := a.begin("run", "--json", "-c", plant(".envrc", "x")+"; mkdir h; echo x > h/pre-commit; echo 1 > plain")
+		first, _ := a.question()
+		a.sh("git config core.hooksPath h")
+		if r := a.sbx("approve", first, "--allow", "--confirm", "--only", "h"); r.code != 0 {
+			t.Fatal(r)
+		}
+		var second, text string
+		eventually(t, "a second question", func() bool {
+			second, text = a.question()
+			return second != first
+		})
+		if !strings.Contains(text, "h/pre-commit: ") || a.there("h") {
+			t.Errorf("the second question: %s", text)
+		}
+		if r := a.sbx("approve", second, "--allow", "--confirm", "--only", "h"); r.code != 0 {
+			t.Fatal(r)
+		}
+		var r ran
+		out := wait()
+		if err := json.Unmarshal([]byte(out.out), &r); err != nil || r.Changes.Landed == nil || *r.Changes.Landed ||
+			r.Changes.HeldID == "" || a.sh("cat h/pre-commit; ls .envrc plain 2>/dev/null || true") != "x\n" {
+			t.Errorf("%v %s", err, out)
+		}
+	})
+}
+
 // held is the id of the change set that is held.
 func (a *actor) held() string {
 	a.t.Helper()

@@ -262,7 +262,7 @@ func (c *Controller) takeable(q *question, a *Answer) error {
 }
 
 // notOffered returns the first of an answer's paths that is none of those on offer and above none of them.
-func notOffered(offered, paths []string) (path string, ok bool) {
+func notOffered(offered, paths []string) (path string, bad bool) {
 	for _, p := range paths {
 		if !slices.ContainsFunc(offered, func(o string) bool { return o == p || strings.HasPrefix(o, p+"/") }) {
 			return p, true

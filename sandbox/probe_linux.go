@@ -290,11 +290,12 @@ func explainNamespaces(why string) (string, string) {
 			"sysctl kernel.unprivileged_userns_clone=1"
 	case sysctlIs("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") && os.Geteuid() != 0:
 		return "AppArmor forbids user namespaces to programs without a profile: " + why, appArmorRemedy
-	case strings.Contains(strings.ToLower(why), syscall.EACCES.Error()) && appArmorProfile() != "":
-		return fmt.Sprintf("AppArmor's profile %q forbids user namespaces: %s", appArmorProfile(), why), appArmorRemedy
 	case strings.Contains(why, "mount proc"), strings.Contains(why, `"/proc"`): // bwrap's words, and the launch server's
 		return "mounting /proc is refused, as in containers that mask parts of it: " + why,
 			"run the container with an unmasked /proc"
+	case (strings.Contains(why, "namespace") || strings.Contains(why, "fork/exec")) && appArmorProfile() != "" &&
+		strings.Contains(strings.ToLower(why), syscall.EACCES.Error()):
+		return fmt.Sprintf("AppArmor's profile %q forbids user namespaces: %s", appArmorProfile(), why), appArmorRemedy
 	case strings.Contains(why, "namespace") || strings.Contains(why, "uid map"):
 		return "user namespaces are refused, as in many containers: " + why,
 			"allow user namespaces to this container or host"

@@ -31,7 +31,7 @@ func (r *layeredRun) ask(ctx context.Context, e *Exec, c *Changes, result *Resul
 	c.Held, c.Landed = "", true
 	c.Undo, result.Warnings = out.Undo, append(result.Warnings, out.Warnings...)
 	const why = "as a person let only others of its paths land"
-	if len(out.Decision.Paths) > 0 && r.noteHeld(why) == nil {
+	if r.noteHeld(why) == nil { // else nothing of it is left
 		c.Landed, c.Changes = false, out.landed.Changes
 		result.heldBeside(r, why)
 	}
