@@ -6,7 +6,7 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: sessions git-search escapes-direct layers layers-mutations layers-deaths layers-conflicts deaths sandbox-deaths bench vm-test packages release test-release test-fresh test-arm64 install uninstall \
+.PHONY: help test-all steady laws sessions git-search escapes-direct layers layers-mutations layers-deaths layers-conflicts deaths sandbox-deaths bench vm-test packages release test-release test-fresh test-arm64 install uninstall \
 	pictures run build programs test test-quick vendors workloads lint fuzz fuzz-launch keystrokes differential clean prerequisites
 
 run: programs
@@ -36,14 +36,32 @@ install uninstall:
 prerequisites:
 	@packaging/prerequisites.sh
 
-# Everything: lint, all tests, the concurrent
-# rooms again under the race detector. A skipped test is reported by name; with
-# CI=true it is a failure.
+# The targets with their first sentence.
+help:
+	@awk '/^# / { if (doc == "") doc = substr($$0, 3) } /^[a-z][a-z0-9 -]*:/ { split($$1, t, ":"); \
+		if (doc != "") { sub(/[.:;] .*|[.:]$$/, "", doc); printf "%-18s %s\n", t[1], doc } } !/^#/ && !/=/ { doc = "" }' Makefile
+
+# Every guarantee once: lint and all tests. A skipped test is reported by name; with CI=true it is a failure.
 test: build
 	@packaging/prerequisites.sh test
 	@GO='$(GO)' packaging/test.sh $(TESTFLAGS)
 
-# What a contributor runs before a commit, under two minutes: the unit tests of every room, without the real daemon,
+# What test tries once, for both users, both back ends, under the race detector and at a campaign's sizes; hours. SHARD=3/8
+# is an eighth, the same for the same number. VENDORS=1, WORKLOADS=1 and VM=1 add what these targets do.
+SHARD ?= 1/1
+test-all: build
+	@packaging/prerequisites.sh test
+	@packaging/prerequisites.sh release
+	@GO='$(GO)' packaging/test-all.sh $(SHARD)
+
+# TIMES runs of test in a row beside a loaded machine, without a failure; what passed is not repeated for the same tree.
+TIMES ?= 10
+steady: build
+	@packaging/prerequisites.sh test
+	@packaging/prerequisites.sh steady
+	@GO='$(GO)' packaging/steady.sh $(TIMES)
+
+# What a contributor runs before a commit: the unit tests of every room, without the real daemon,
 # without compilers at work inside the filter, and without the tests that wait for ten seconds or more.
 LONG := WatchedLooksSeeAll|DeathAtEveryStep|RunDeaths|SlowStrangers|SilentConnectionsAreBounded|NoLauncher|Race|EscapeCatalogue
 test-quick:
@@ -99,6 +117,12 @@ sandbox-deaths: build
 			-run '^TestForcedDeathsLeaveNothing$$' || exit 1; \
 	done
 
+# The laws of profiles on 10000 cases each, filters on 100 of each call, and bash on 5000 lines.
+laws: prerequisites
+	$(GO) test ./profile ./profile/document -count=1 -v -rapid.checks=10000
+	$(GO) test ./seccomp -count=1 -v -rapid.checks=100
+	ORACLE_LINES=5000 GENERATED_LINES=5000 $(GO) test ./shell -count=1 -v
+
 # Plays 5000 generated sequences of runs that try to leave something which git executes; ACCEPTANCE_GIT_SEED chooses them.
 git-search: prerequisites
 	ACCEPTANCE_GIT_SEQUENCES=$${ACCEPTANCE_GIT_SEQUENCES:-5000} $(GO) test ./acceptance/ -run TestGitSearch -count=1 -v -timeout 6h
@@ -133,7 +157,8 @@ deaths: prerequisites
 bench: build
 	$(GO) run ./bench -bin $(BIN) $(BENCHFLAGS)
 
-differential:
+# 5000 generated profiles, each way, beside the kernel.
+differential: prerequisites
 	DIFFERENTIAL_PROFILES=5000 $(GO) test -timeout 120m -v ./differential/
 
 # The pictures in docs/img, of the terminal and of the web approver, and a recording of make run.

@@ -15,26 +15,22 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
-// Limits of every Go file. exceptionsFile lists where the tree is above them; maxClauses has no exceptions.
+// Limits of every Go file. exceptionsFile lists where the tree is above them.
 const (
-	maxFunction = 80   // lines of a function
-	maxFile     = 500  // lines of a file
-	maxColumns  = 120  // runes of a line, a tab being one
-	maxClauses  = 4    // "what" and "who" for each clauseWords words of comment in a package
-	clauseWords = 1000 // words
+	maxFunction = 80  // lines of a function
+	maxFile     = 500 // lines of a file
+	maxColumns  = 120 // runes of a line, a tab being one
 )
 
 // exceptionsFile has one exception a line: kind, object, value. An exception
 // may only shrink: HOUSE_UPDATE=1 go test . -run TestStyle writes the values that fell.
 const exceptionsFile = "testdata/style-exceptions.txt"
 
-var clause = regexp.MustCompile(`(?i)\b(what|who|whom|whoever|whatever)\b`)
-
-// TestStyle holds the lengths and the English of STYLE: functions, files,
-// columns, and the rate of free relative clauses in comments.
+// TestStyle holds the lengths of STYLE: functions, files, columns.
 func TestStyle(t *testing.T) {
 	got := measureStyle(t)
 	listed := readExceptions(t, exceptionsFile)
@@ -58,12 +54,11 @@ func TestStyle(t *testing.T) {
 	}
 }
 
-// measureStyle returns the value of each object that is above its limit, and
-// fails the test for a package with too many clauses.
+// measureStyle returns the value of each object that is above its limit. A line with t.Parallel, which most tests begin
+// with, does not count.
 func measureStyle(t *testing.T) map[string]int {
 	t.Helper()
 	above := map[string]int{}
-	words, clauses := map[string]int{}, map[string]int{}
 	each(t, func(path string) {
 		if !strings.HasSuffix(path, ".go") {
 			return
@@ -77,7 +72,8 @@ func measureStyle(t *testing.T) map[string]int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := bytes.Count(src, []byte("\n")); n > maxFile {
+		parallel := []byte("\tt.Parallel()\n")
+		if n := bytes.Count(src, []byte("\n")) - bytes.Count(src, parallel); n > maxFile {
 			above["file "+path] = n
 		}
 		if n := longLines(src); n > 0 {
@@ -88,26 +84,72 @@ func measureStyle(t *testing.T) map[string]int {
 			if !ok {
 				continue
 			}
-			if n := fset.Position(fn.End()).Line - fset.Position(fn.Pos()).Line + 1; n > maxFunction {
+			from, to := fset.Position(fn.Pos()), fset.Position(fn.End())
+			n := to.Line - from.Line + 1 - bytes.Count(src[from.Offset:to.Offset], parallel)
+			if n > maxFunction {
 				above["function "+path+":"+fn.Name.Name] = max(n, above["function "+path+":"+fn.Name.Name])
 			}
 		}
-		if strings.HasSuffix(path, "_test.go") {
-			return
-		}
-		for _, c := range f.Comments {
-			text := c.Text()
-			words[filepath.Dir(path)] += len(strings.Fields(text))
-			clauses[filepath.Dir(path)] += len(clause.FindAllString(text, -1))
-		}
 	})
-	for dir, n := range clauses {
-		if n > max(1, words[dir]*maxClauses/clauseWords) {
-			t.Errorf("comments of %s: got %d of what and who in %d words, want at most %d in %d: name the thing",
-				dir, n, words[dir], maxClauses, clauseWords)
+	return above
+}
+
+// TestDocComments wants a doc comment to begin with the identifier below it: one that names another was forgotten when
+// that moved.
+func TestDocComments(t *testing.T) {
+	check := func(path string, doc *ast.CommentGroup, name string) {
+		text := strings.TrimSpace(doc.Text())
+		for _, article := range []string{"A ", "An ", "The "} {
+			text = strings.TrimPrefix(text, article)
+		}
+		first := strings.FieldsFunc(text, func(r rune) bool {
+			return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		})
+		if len(first) > 0 && first[0] != name {
+			t.Errorf("%s: the comment of %s begins with %.40q", path, name, text)
 		}
 	}
-	return above
+	each(t, func(path string) {
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok {
+				check(path, fn.Doc, fn.Name.Name)
+			}
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
+				for _, spec := range g.Specs {
+					if len(g.Specs) == 1 {
+						check(path, g.Doc, spec.(*ast.TypeSpec).Name.Name)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestParallelAcceptance has each acceptance test run beside others, or say why it can't, because they mostly wait.
+func TestParallelAcceptance(t *testing.T) {
+	begins := regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\) \{\n\t(.*)`)
+	files, err := filepath.Glob("acceptance/*_test.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range begins.FindAllStringSubmatch(string(src), -1) {
+			if !strings.HasPrefix(m[2], "t.Parallel()") && !strings.HasPrefix(m[2], "wholeMachine(t, ") {
+				t.Errorf("%s: %s begins with neither t.Parallel nor wholeMachine", file, m[1])
+			}
+		}
+	}
 }
 
 // longLines counts the lines that are too wide, outside of raw text that can't

@@ -11,6 +11,7 @@ import (
 // these directories. It asks about every command in a hidden directory, so that the answer
 // reveals nothing about that directory. R-UX-06
 func TestAbsentCommandIsNotAsked(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		hidden := filepath.Join(a.dir, "hidden")
 		if err := os.Mkdir(hidden, 0o755); err != nil {

@@ -16,6 +16,7 @@ import (
 // An agent's commands, files and questions are judged in place of its editor: commands run in the sandbox, a refusal is
 // an error with the reason, a person is asked once, and the agent itself is in the sandbox.
 func TestACP(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		asked := 0
 		e := newPuppet(t, a, "[[shell.rules]]\npattern = \"curl\"\nallowed = false\ndescription = \"no downloads\"\n"+
@@ -144,6 +145,7 @@ func (e *editor) permissions(a *actor) {
 // What passes is unchanged, the capabilities are the proxy's, no request for a file or a command reaches the editor in
 // any disguise, and each message that is refused is answered with the reason.
 func TestACPHostile(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		e := newPuppet(t, a, "", `{"fs":{"readTextFile":false},"_meta":{"x":1}}`, func(ipc.Approval) ipc.Answer {
 			return ipc.Answer{Mode: "soft"}
@@ -258,6 +260,7 @@ func (e *editor) terminals(a *actor) {
 // With --unsaved the editor reads what the session may read, and is sent no more than what was judged; an agent outside
 // of the sandbox is served alike. A cancelled turn withdraws its questions, and the end of the editor ends all.
 func TestACPOutside(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		put := make(chan bool, 8)
 		e := newPuppet(t, a, "[files]\nhidden = [\".env\"]\n", `{"fs":{"readTextFile":true}}`, func(ipc.Approval) ipc.Answer {
@@ -309,6 +312,7 @@ func TestACPOutside(t *testing.T) {
 // An agent that ends neither with its editor's messages nor by SIGTERM is ended, and one outside of the sandbox dies
 // with sbx acp.
 func TestACPDeafAgent(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		nobody := func(ipc.Approval) ipc.Answer { return ipc.Answer{} }
 		inside := newPuppet(t, a, "", `{}`, nobody, "-e", "DEAF=1")

@@ -19,6 +19,7 @@ import (
 // than it has itself: not another project, not the approver's socket, not a wider
 // session; and it ends with its session, whatever it left running.
 func TestAgentInside(t *testing.T) {
+	t.Parallel()
 	dist := compiledTypeScript(t)
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.outsideTmp()
@@ -100,6 +101,7 @@ if os.getpid() != 1: os.execvp("sleep", sys.argv[1:])
 // R-IP-08: where the configuration forbids it no agent gets the socket, by
 // whatever way it is asked for.
 func TestAgentInsideForbidden(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	newStage(a, "[sandbox]\nagent_socket = false\n")
 	if r := a.sbx("run", "--agent", "--", "true"); r.code != 126 || !strings.Contains(r.err, "agent_socket = false") {
@@ -125,6 +127,7 @@ func TestAgentInsideForbidden(t *testing.T) {
 // R-IP-08: wherever the sockets lie, also where every sandbox has a directory of
 // its own (/tmp, the home), an agent finds agent.sock there and nothing else.
 func TestAgentInsideFindsTheSocket(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		home, err := os.MkdirTemp(a.home, ".sockets-")
 		if err != nil {
@@ -156,6 +159,7 @@ for name in ("agent.sock", "approver.sock", "stdio.sock"):
 // The limit of a command's time is not an agent's, which has one of its own; what only the safe list lets run is no
 // agent. R-OS-10
 func TestAgentTimeLimit(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "[sandbox.limits]\nwall = \"2s\"\n")
 		answerAll(t, st, ipc.Answer{Allow: true})
@@ -213,6 +217,7 @@ func TestAgentTimeLimit(t *testing.T) {
 // A program in the home directory runs where [sandbox] exec names its place, and the refusal without that says so;
 // neither read nor write lets anything be executed. R-FS-03
 func TestProgramInTheHome(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		dir, err := os.MkdirTemp(a.home, ".programs-")
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 // nothing of the home; its question says so. Another program, and the same one without --agent, has nothing of it.
 // R-IP-08
 func TestAgentPreset(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		dir, err := os.MkdirTemp(a.home, ".programs-")
 		if err != nil {

@@ -25,6 +25,7 @@ rm README .gitignore
 // R-LY-11: what a whole agent inside did, by itself and by commands of its own, is undone as one run: the work tree,
 // untracked files and ignored ones that are no dependencies, and git's state are as they were.
 func TestUndoOfAnAgent(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()

@@ -25,6 +25,7 @@ exit 0`
 // Agents at once each have a work tree and a branch, write nothing else of the project, and leave what they made: the
 // person is shown how to take it or to drop it. R-IP-08
 func TestAgentWorktree(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, shortTimes)
 		asked := answerAll(t, st, ipc.Answer{Allow: true})

@@ -37,6 +37,7 @@ var withheldAlone = map[string]string{
 // R-OS-02 R-OS-03 R-OS-12: without bubblewrap, for an ordinary user, exactly the
 // cases of the published gap table break out.
 func TestEscapeCatalogueByLandlockAlone(t *testing.T) {
+	t.Parallel()
 	abi, err := lsm.ABI()
 	if err != nil {
 		t.Fatal(err)
@@ -87,6 +88,7 @@ func TestEscapeCatalogueByLandlockAlone(t *testing.T) {
 // R-OS-02: Landlock alone runs commands only where the configuration does
 // without each of the protections that it lacks.
 func TestLandlockAloneIsAcceptedByName(t *testing.T) {
+	t.Parallel()
 	abi, err := lsm.ABI()
 	if err != nil {
 		t.Fatal(err)
@@ -141,6 +143,7 @@ func heldAlone(protection string, abi int) string {
 // R-OS-10: a process whose first thread has ended looks dead in every list, and goes
 // on. It ends with the command that left it behind.
 func TestLandlockAloneEndsWhatLooksDead(t *testing.T) {
+	t.Parallel()
 	a := ordinaryActor(t)
 	cmd := a.on(withoutNamespaces(), requirement{require: "false", fallback: "fail_fast"})
 	if err := cmd.Start(); err != nil {

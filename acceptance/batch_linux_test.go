@@ -130,6 +130,7 @@ type batches struct {
 // all covers what was listed, and deletes still ask; a quit gives up the rest and says
 // how many ran.
 func TestBatch(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
 		in := func(f func(batches, *testing.T)) func(*testing.T) {
@@ -299,6 +300,7 @@ func (st *stage) quiet(t *testing.T) {
 
 // R-AP-10: however early somebody looks, a question says what it is about.
 func TestQuestionIsWholeAtOnce(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
 		c, s := st.sessionOf(t, "early")

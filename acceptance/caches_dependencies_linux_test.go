@@ -21,6 +21,7 @@ import (
 // They verify. Modules that only the person's cache has are used from there. The person's caches stay as they are, and
 // no other project writes to this one's.
 func TestDependencyCaches(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		s := newSite(t, w, newAuthority(t), "good.example", "203.0.113.5")
 		s.servePip()
@@ -251,6 +252,7 @@ cd .. && git clone -q --bare index index.git`, entry)
 
 // R-OS-10: a cache that is larger than sandbox.cache is emptied before a command, with a warning.
 func TestCacheIsBounded(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.configured(deny + "[presets]\nuse = [\"python\"]\n[sandbox]\ncache = \"1MiB\"\n")
 		if r := a.sbx("trust", "--contained"); r.code != 0 {

@@ -11,6 +11,7 @@ import (
 // lets them run unasked; the caches of a person's tools, from which those execute code (build results, hooks, start
 // files, packages), are not theirs to write. What their own tools keep is there at the next run.
 func TestPresetCaches(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		executed := []string{".cache/go-build/00", ".cache/pre-commit/repo", ".cache/uv/archive-v0", ".cache/pip",
 			".cache/ccache", ".cache/bazelisk", ".cache/node/corepack",

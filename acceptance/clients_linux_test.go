@@ -92,6 +92,7 @@ func (a *actor) record(agent, approver string) (dir string, both []*recorder) {
 //   - Row card-01 yes (curl): a supervisor daemon on a Unix socket
 //   - Row card-11 yes (python): agents of any language over the socket
 func TestClients(t *testing.T) {
+	t.Parallel()
 	suite, api := readSuite(t), readOpenAPI(t)
 	dist := compiledTypeScript(t)
 	python, err := filepath.Abs("../clients/python/src")

@@ -15,6 +15,7 @@ import (
 //   - Row 001-70 yes (first-wins): a second answer to a decided question is harmless
 //   - Row card-02 yes (first-wins): a call is checked, and its question is put to approvers
 func TestConformanceAnswers(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
 		asked := func(t *testing.T, call approvaltest.Call) (*performance, *made, ipc.Answer) {
@@ -128,6 +129,7 @@ func TestConformanceAnswers(t *testing.T) {
 //   - Row 001-72 yes: reset_stats
 //   - Row 001-85 yes: dry run
 func TestConformanceWatching(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
 		p := &performance{t: t, st: st, open: map[[2]string]*opened{}, calls: map[string]*made{}, confirm: map[string]bool{}}
@@ -207,6 +209,7 @@ func TestConformanceWatching(t *testing.T) {
 
 // What news say of a grant is what the grant is. R-AP-16
 func TestNewsOfGrants(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.start()
 		ctx, cancel := within(t)

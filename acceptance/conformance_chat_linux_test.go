@@ -41,6 +41,7 @@ func searching(name, session, query string, want approvaltest.Want) approvaltest
 //
 //   - Row 002-24 yes: the stream reports a question that another approver answered as resolved
 func TestConformanceChatAnswersOutsideTheTerminal(t *testing.T) {
+	t.Parallel()
 	conformed(t, newChat, func(p *performance) {
 		p.do(searching("one", "", "go", approvaltest.Want{State: approvaltest.Open}))
 		m, c := p.calls["one"], p.st.front.(*chat)
@@ -71,6 +72,7 @@ func TestConformanceChatAnswersOutsideTheTerminal(t *testing.T) {
 //
 //   - Row 003-38 yes: session scope is memory only
 func TestConformanceSessionMemory(t *testing.T) {
+	t.Parallel()
 	conformed(t, newSocket, func(p *performance) {
 		asks := approvaltest.Want{State: approvaltest.Open}
 		runs := approvaltest.Want{State: approvaltest.Approved, How: approval.HowAuto, Reason: approval.ReasonGrant}
@@ -130,6 +132,7 @@ func (p *performance) stored() string {
 //
 //   - Row 004-44 yes: a web search asks through the same dialog
 func TestConformanceDialogTool(t *testing.T) {
+	t.Parallel()
 	conformed(t, newDialog, func(p *performance) {
 		p.do(searching("one", "", "weather in Bonn", approvaltest.Want{State: approvaltest.Open}))
 		yes := approvaltest.Answer{To: "one", Verb: approval.VerbAllow, Scope: approval.ScopeOnce}

@@ -37,6 +37,7 @@ import (
 //   - Row 002-28 different (revoke): a store on the device | the daemon keeps grants, and lists and withdraws
 //     them (R-AP-08, R-AP-21)
 func TestConformanceChatProxy(t *testing.T) {
+	t.Parallel()
 	conform(t, approvaltest.ChatProxy, map[string]func(*approvaltest.Scenario){
 		"failed-delivery": func(s *approvaltest.Scenario) { eachError(s, "behavior allow or deny") },
 	}, false, newChat)

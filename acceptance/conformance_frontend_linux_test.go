@@ -335,6 +335,7 @@ func (p *performance) decide(q ipc.Approval, a approvaltest.Answer) (again bool,
 //   - Row 003-41 different: a dangerous call wants a second message | a second yes is a separate act (R-AP-13)
 //   - Row 001-69 yes: invalid input is no approval
 func TestConformanceSocket(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStageAnswering(a, "", newSocket)
 		p := &performance{t: t, st: st, open: map[[2]string]*opened{}, calls: map[string]*made{}, confirm: map[string]bool{}}

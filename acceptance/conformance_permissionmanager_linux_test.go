@@ -32,6 +32,7 @@ import (
 //   - Row 001-81 yes (time-based): time-based approval
 //   - Row 001-73 yes (stats): show_approval_stats: the end of a session returns the counts
 func TestConformancePermissionManager(t *testing.T) {
+	t.Parallel()
 	protected := command("touch .git/hooks/post-commit")
 	conform(t, approvaltest.PermissionManager, map[string]func(*approvaltest.Scenario){
 		"unit/safe": func(s *approvaltest.Scenario) {

@@ -23,6 +23,7 @@ func (st *stage) begin(t *testing.T) *performance {
 //   - Row 001-65 yes: PERMISSION_TIMEOUT
 //   - Row 001-66 yes: PERMISSION_APPROVE_ALL and PERMISSION_QUIT
 func TestConformanceEvents(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
 		p := st.begin(t)
@@ -82,6 +83,7 @@ func TestConformanceEvents(t *testing.T) {
 //
 //   - Row 001-74 yes: audit: timestamp, tool, id, operation, decision, auto
 func TestConformanceRecord(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
 		p := st.begin(t)
@@ -134,6 +136,7 @@ func TestConformanceRecord(t *testing.T) {
 //   - Row 001-38 different: file_* names as tools in /v1/check | a tool that the agent runs itself
 //     is in the tables or asks (R-AP-24); the daemon's own file tool is POST /v1/files
 func TestConformanceLists(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
 		a.sh("mkdir -p sub")

@@ -117,6 +117,7 @@ func (s *skillful) begin(allow ...string) {
 //
 //   - Row 003-29 different: a skill's list is trusted | a person approves the list first (R-SH-05)
 func TestConformanceSkills(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		s := newSkillful(t, a)
 		defer s.clear()
@@ -152,6 +153,7 @@ func TestConformanceSkills(t *testing.T) {
 //
 //   - Row 003-28 yes: permissions of a skill, for the turn, also where the command executes project files
 func TestConformanceSkillFiles(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		s := newSkillful(t, a)
 		defer s.clear()

@@ -103,7 +103,6 @@ func (st *stage) agent(name string) *peer {
 // front, where not nil, makes the front end that answers.
 func conform(t *testing.T, scenarios func() []approvaltest.Scenario, adapt map[string]func(*approvaltest.Scenario),
 	exec bool, front func(*stage) frontEnd) {
-	t.Parallel() // most of it is waiting
 	all := scenarios()
 	for name := range adapt {
 		if !hasScenario(all, name) {

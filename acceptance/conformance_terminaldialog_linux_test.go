@@ -39,6 +39,7 @@ import (
 //   - Row 004-42 yes (reset): Reset: the session's grants end with it
 //   - Row 004-43 yes (deny-reason): ApprovalResult: the decision and the reason
 func TestConformanceTerminalDialog(t *testing.T) {
+	t.Parallel()
 	const asking = "[shell]\nauto_safe = false\n"
 	reading := func(s *approvaltest.Scenario) { s.Config = asking }
 	scenarios := func() []approvaltest.Scenario { return append(approvaltest.TerminalDialog(), prefixes()...) }

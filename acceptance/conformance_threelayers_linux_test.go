@@ -32,6 +32,7 @@ import (
 //   - Row 000-59 yes (mcp): MCP tools: asked by default, rules can wrap
 //   - Row 000-60 yes (patterns): wildcards for session approvals (open question 3)
 func TestConformanceThreeLayers(t *testing.T) {
+	t.Parallel()
 	// The PermissionError of a tool in a sandbox is, for a tool that the agent
 	// runs itself, the operator's or user's rule.
 	const outside = `

@@ -53,6 +53,7 @@ import (
 //   - Row 003-37 yes (permissions): subshells and loops
 //   - Row 003-39 yes (lifecycle): questions come live over the WebSocket
 func TestConformanceWebApproval(t *testing.T) {
+	t.Parallel()
 	conform(t, webApproval, nil, false, newSocket)
 }
 

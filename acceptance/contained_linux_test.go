@@ -46,6 +46,7 @@ func (a *actor) reason(line string) string {
 // R-LY-07: under the policy contained, what stays in the project runs unasked and can be undone;
 // all else asks.
 func TestContained(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.sh("echo SECRET=1 > .env && printf '.env\n' >> .git/info/exclude")
@@ -105,6 +106,7 @@ func TestContained(t *testing.T) {
 // R-LY-07: under the policy contained a layered run is asked about at its landing, not before: by protected names,
 // whatever its words are, and by what it deletes. Nothing of it is in the project without a yes.
 func TestContainedAsksAtLanding(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.sh("mkdir many && touch many/{1..60} && git add many && git commit -qm many && echo SECRET=1 > .env && " +
@@ -137,6 +139,7 @@ func TestContainedAsksAtLanding(t *testing.T) {
 // R-LY-07: the first question of a project offers the policy, unless it is forbidden, and a yes for once trusts
 // nothing.
 func TestContainedIsOffered(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		first := func(trust string) (offered []string, answer result) {
@@ -178,6 +181,7 @@ func TestContainedIsOffered(t *testing.T) {
 // R-LY-07: what runs unasked writes nowhere besides the project, whatever the configuration lets commands write: no
 // undo covers it. What names such a place asks, and what can't do without one.
 func TestContainedWritesInTheProjectAlone(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		other := strings.TrimSpace(a.sh("mktemp -d /var/tmp/besides.XXXXXX"))
@@ -212,6 +216,7 @@ func TestContainedWritesInTheProjectAlone(t *testing.T) {
 
 // R-LY-07: operators, blocks, asks, whitelist and safe-only win over the policy, and a project's file can't set it.
 func TestContainedIsForbidden(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.startWith(deny)

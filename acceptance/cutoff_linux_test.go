@@ -23,6 +23,7 @@ const forSure = 2500 * time.Millisecond
 // the files into the trash, records and reports each, and restores them after a person's yes.
 // Files that a person saved in the meantime stay. R-OS-03, R-OP-03, R-AU-01
 func TestPlantedByCommandsThatWereCutOff(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh(`rm -r .git/hooks; mkdir .vscode sub pkg; echo mine > .vscode/settings.json; echo old > AGENTS.md; cp AGENTS.md pkg/AGENTS.md`)
 		a.direct()
@@ -163,6 +164,7 @@ func recorded(log, operation, subject string) bool {
 // the daemon can't write does not run.
 // R-OP-03, R-AU-03
 func TestNotesOfCommandsThatWereCutOff(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.direct()
 		const mark = "98765"
@@ -250,6 +252,7 @@ func TestNotesOfCommandsThatWereCutOff(t *testing.T) {
 // However early the daemon is killed, and however soon it is started again, no plant
 // stays. R-OP-03
 func TestNoPlantStaysAfterDeaths(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.direct()
 		const mark = "98766"

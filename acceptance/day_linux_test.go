@@ -99,6 +99,7 @@ func (a *actor) proposed() []string {
 // R-UX-08, R-OS-07: the first question of a project proposes the presets that fit it; a program that the person's PATH
 // has and the command's has not is named, with the preset or the setting that shows it.
 func TestPresetsAreProposed(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		own := a.dir + "/tools"
 		a.sh("mkdir -p " + own + " ~/.nvm/sbx-test; for f in " + own + "/own-tool ~/.nvm/sbx-test/node-tool; do " +
@@ -140,6 +141,7 @@ func TestPresetsAreProposed(t *testing.T) {
 // R-LY-07, R-UX-08: a day's ordinary commands of coding agents, run in real projects, ask at most once in 20 where what
 // stays inside runs unasked, five times with the presets that the first question proposes, and nothing dangerous runs.
 func TestDay(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		most float64

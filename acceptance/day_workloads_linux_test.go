@@ -23,6 +23,7 @@ const mostQuestions = 3
 // "#debian PACKAGE" unpacks a source package, "#session" has the commands share one session, and a command after "#ask"
 // may ask.
 func TestDayWorkloads(t *testing.T) {
+	t.Parallel()
 	scripts, err := filepath.Glob("testdata/workloads/*.sh")
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no workloads: %v", err)

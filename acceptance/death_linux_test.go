@@ -14,6 +14,7 @@ import (
 // Issue "The main job", 5: a killed daemon leaves no process, and the next run
 // works. R-OP-03
 func TestKilledDaemonLeavesNothing(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sbx("trust", a.project)
 		const mark = "98761"
@@ -47,6 +48,7 @@ func TestKilledDaemonLeavesNothing(t *testing.T) {
 // A run whose launch server is killed is reported and recorded as cut off, nothing of it is left, and the next run
 // has another server. R-OP-03
 func TestKilledServerCutsOff(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		file := filepath.Join(a.dir, "native.toml")
 		a.sh("umask 077; printf '[sandbox]\\nbackend = \"native\"\\n' > " + file)
@@ -81,6 +83,7 @@ func TestKilledServerCutsOff(t *testing.T) {
 
 // A daemon whose sockets are gone leaves, so that another can serve. R-OP-03
 func TestLostSockets(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		os.RemoveAll(a.socketDir())
@@ -112,6 +115,7 @@ func count(cmdline string) int {
 
 // Issue "The main job", 6: one changed byte is found and its record named. R-AU-02
 func TestLogVerifyNamesAChangedRecord(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		for range 3 {
 			a.sbx("run", "--", "git", "status")
@@ -148,6 +152,7 @@ func TestLogVerifyNamesAChangedRecord(t *testing.T) {
 
 // R-IP-09: a daemon that sbx started leaves when idle, and takes no other's place.
 func TestDaemonLeavesWhenIdle(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.start("--idle-timeout", "1s")
 		daemon := a.daemon

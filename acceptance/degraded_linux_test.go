@@ -191,6 +191,7 @@ var requirements = []requirement{
 //   - Row 000-57 yes: os_sandbox_fallback: refuse_tools
 //   - Row card-06 yes: fail fast or degrade
 func TestDegradedHosts(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("echo more >> README")
 		for _, h := range degradedHosts() {
@@ -221,6 +222,7 @@ func TestDegradedHosts(t *testing.T) {
 
 // R-OS-03: where bubblewrap is gone, auto holds everything with the native back end.
 func TestAutoNeedsNoBubblewrap(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can hide bwrap; CI runs this as root")
 		return

@@ -11,6 +11,7 @@ import (
 // `make run` shows a command that reads, one that writes, an edit, its undo and the log,
 // with an answer at each question, and leaves neither a file nor a daemon.
 func TestDemonstration(t *testing.T) {
+	t.Parallel()
 	demo := filepath.Join(t.TempDir(), "demo")
 	if out, err := exec.Command("go", "build", "-o", demo, "sandboxd/packaging/demo").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

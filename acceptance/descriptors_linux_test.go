@@ -16,6 +16,7 @@ import (
 // Issue "The sandbox", 5: nothing that the daemon or its caller has open is
 // open inside. R-OS-07
 func TestNoDescriptorIsInherited(t *testing.T) {
+	wholeMachine(t, "it changes how many files this process may open")
 	secret, err := os.CreateTemp(t.TempDir(), "secret")
 	if err != nil {
 		t.Fatal(err)
@@ -105,6 +106,7 @@ func (a *actor) startBy(shell string) {
 // Issue "The sandbox", 5: the environment inside is what sbx profile show
 // says, and nothing of the daemon's. R-OS-08
 func TestEnvironmentInside(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.startBy("exec ")
 		got := a.sbx("run", "--", "env", "-0")

@@ -9,6 +9,7 @@ import (
 // A device belongs to root, and root's sandbox is root's: a command can use the
 // machine's devices, but change them neither by a path nor by a descriptor. R-OS-02
 func TestDevicesOfTheMachine(t *testing.T) {
+	t.Parallel()
 	devices := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAll()

@@ -4,7 +4,7 @@
 //
 // A file is named TOPIC_linux_test.go. The topics, by their first words:
 //
-//	shared parts        main, buffer, counted, machine, servers, world, apart
+//	shared parts        main, users, buffer, counted, machine, servers, world, apart
 //	the main job        run, place, first, pty, stdin, descriptors, demo, tutorial, ordinary, workload
 //	questions           absent, shell, readers, ruleprogram, mode, contained, day, batch, presets
 //	answers             selfapproval, retry, reload, hangup, left, follow, library

@@ -14,6 +14,7 @@ import (
 // not dumpable belong to root (proc_pid(5)). And another bwrap on the search path, or
 // another configuration on disk, changes nothing before a reload.
 func TestNotDumpable(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		if a.root() {
 			return // root's own processes belong to root in any case

@@ -64,12 +64,14 @@ func escapeCases(t *testing.T) []escapeCase {
 //
 //   - Row card-03 yes: commands run under bwrap, Landlock and seccomp
 func TestEscapeCatalogue(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) { newEscapeHarness(t, a, "").catalogue(t, escapeCases(t)) })
 }
 
 // R-OS-12, R-LY-01: the catalogue with the native back end where commands write to the project itself. An ordinary
 // user plays the first case of each class; with $ACCEPTANCE_ESCAPE_DIRECT each user plays all.
 func TestEscapeCatalogueDirect(t *testing.T) {
+	t.Parallel()
 	cases := escapeCases(t)
 	play := func(t *testing.T, a *actor) {
 		newEscapeHarness(t, a, "backend = \"native\"\nlayers = \"off\"\n").catalogue(t, cases)

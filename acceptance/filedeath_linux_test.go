@@ -25,6 +25,7 @@ var fileDeaths = flag.Int("file-deaths", 4, "rounds of TestFileDeaths, for each 
 // has its old or its new content, whole; undo takes everything back; and no
 // temporary file stays.
 func TestFileDeaths(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
 		peer := a.agentPeer("editor")

@@ -18,6 +18,7 @@ import (
 // socket and the worker's sandbox, as root and as an ordinary user. files/worker
 // has the long table; here are the rows that a sandbox could change.
 func TestFilePathCatalogue(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.sh(
 			`mkdir d; echo x > a.txt; echo x > d/b.txt; ln -s a.txt in; ln -s ../a.txt d/up; ln -s /etc/passwd out; ln -s /etc dout; ln -s "$PWD/a.txt" absin

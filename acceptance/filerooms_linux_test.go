@@ -19,6 +19,7 @@ import (
 //   - Row 000-40 yes: path in no sandbox → blocked
 //   - Row 000-42 yes: read_file with read_approval asks
 func TestNamedSandboxes(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		data, err := os.MkdirTemp(a.home, "data-")
 		if err != nil {
@@ -91,6 +92,7 @@ suffixes = [".csv"]
 // yes trusts it, and none of the others is carried out under the profile of
 // before.
 func TestFirstChangesAtOnce(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.start("--mode", "approve-all")
 		peer := a.agentPeer("editor")

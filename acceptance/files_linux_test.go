@@ -98,6 +98,7 @@ func decide(ctx context.Context, t *testing.T, person *ipc.Client, q ipc.Approva
 //   - Row 001-30 yes: file_insert_after asks
 //   - Row 001-31 yes: file_insert_before asks
 func TestFileOperationTable(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir -p d empty .vscode && echo x > main.go && echo x > notes.md && echo x > d/f.go && echo x > .vscode/s.json")
 		a.start()
@@ -184,6 +185,7 @@ func TestFileOperationTable(t *testing.T) {
 // answered with "approve all" still asks, twice, for the deletion, the move and
 // the protected path; the other edits run.
 func TestFileBatchStillAsksForDeletes(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir .vscode && for f in a b c d e; do echo x > $f.go; done; echo x > .vscode/s.json")
 		a.start()
@@ -247,6 +249,7 @@ func TestFileBatchStillAsksForDeletes(t *testing.T) {
 // R-FS-06: the worker is itself under the session's OS profile. What the tool's
 // own rules permit, and the profile does not, the kernel refuses.
 func TestFileWorkerMeetsTheKernel(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir closed && echo CANARY > closed/secret.md && echo x > open.md && git config user.name before")
 		config := fmt.Sprintf("[sandbox]\nhidden = [%q]\n", filepath.Join(a.project, "closed"))
@@ -360,6 +363,7 @@ func namespace(t *testing.T, pid int) string {
 // R-FS-08: an undo is judged as the write that it is. What lay under a protected
 // name comes back only with a person's own yes, whatever the mode is.
 func TestUndoOfProtectedIsAPersons(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir .vscode && echo old > .vscode/s.json && echo old > notes.md")
 		a.start()

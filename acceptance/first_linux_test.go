@@ -8,6 +8,7 @@ import (
 // A limit of a few processes is the command's: what the sandbox itself needs is not taken
 // from it, and the first process of its namespace, a Go program, never meets it. R-OS-10
 func TestFewProcesses(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.limited(`processes = 3`)
 		for range 2 { // bash tries a refused fork(2) again after a second, then after two
@@ -34,6 +35,7 @@ os._exit(0)`)
 // The first process of the namespace holds the connection to the daemon, on which it reports the
 // end of the command. The command can't read its memory, end it, or take its descriptors. R-OS-07
 func TestFirstProcessIsOutOfReach(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		a.sbx("trust", a.project)

@@ -13,6 +13,7 @@ import (
 // terminal's session opened on the way, is refused, asked about, given up and ended as
 // one that is started first and followed then.
 func TestStartAndFollow(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "[daemon]\nsessions = 2\n")
 		c := &ipc.Client{Socket: st.agent("follow").agent.Socket}

@@ -13,6 +13,7 @@ import (
 // Issue "The main job", 3: inside, none of these succeeds. Each is tried by
 // the real client through the real socket. R-OS-03 R-OS-06 R-OS-07 R-OS-12
 func TestForbiddenActs(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		ssh := filepath.Join(a.home, ".ssh")

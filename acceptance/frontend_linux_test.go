@@ -18,6 +18,7 @@ import (
 // The removal of a token and the sign-out of a browser close their open connections, too: an
 // open WebSocket could still send answers. R-UX-04 R-AP-21
 func TestFrontEndTakenOut(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	v := a.visit("", "chat")
 	a.sbx("trust")
@@ -107,6 +108,7 @@ func TestFrontEndTakenOut(t *testing.T) {
 // A chat front end that reconnects to another daemon receives the open questions, whatever its
 // Last-Event-ID: each daemon numbers its events itself. R-UX-04 R-AP-15
 func TestChatStreamOfAnotherDaemon(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	v := a.visit("", "chat")
 	a.sbx("trust")
@@ -188,6 +190,7 @@ func TestChatStreamOfAnotherDaemon(t *testing.T) {
 // not dumpable, which the daemon cannot identify behind its connection.
 // Promise 4; R-IP-01
 func TestGatewayTokenOfWhoAsks(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.withGateway("[approval]\ntimeout = \"1m\"\ntimeout_remote = \"1m\"\n")
 		a.sbx("trust")

@@ -132,6 +132,7 @@ func (a *actor) ask(command string) (id string, ended <-chan result) {
 //
 //   - Row 002-23 yes: an app without its token is refused
 func TestGatewayRefuses(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	v := a.visit("", "chat")
 	a.sbx("trust")
@@ -264,6 +265,7 @@ func (a *actor) approvalOf(id string) ipc.Approval {
 
 // An invitation lets one browser in, once; and the cookie alone is nothing.
 func TestGatewayInvitation(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	v := a.visit("")
 	address, secret := a.invitation()
@@ -330,6 +332,7 @@ func TestGatewayInvitation(t *testing.T) {
 //   - Row 002-29 different: only chats are concerned | all approvers see one queue (R-IP-01)
 //   - Row 002-30 yes: the program that asked gets a permission error
 func TestChatFrontEnd(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	v := a.visit("[approval]\ntimeout = \"25s\"\ntimeout_remote = \"25s\"\n", "chat")
 	a.sbx("trust")
@@ -493,6 +496,7 @@ func (v *visitor) stream(path string) func(kind string) map[string]any {
 // The web specification's batch of three, message by message. R-UX-04 R-AP-10
 // R-AP-12
 func TestWebBatch(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	v := a.visit("", "front")
 	a.sbx("trust")

@@ -10,6 +10,7 @@ import (
 
 // R-IP-04, R-LY-04: a watcher lists the runs that can be undone, and sees what an undo would do; it undoes nothing.
 func TestWatcherUndo(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	v := a.visit("", "chat")
 	a.sbx("trust")

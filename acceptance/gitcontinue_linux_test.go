@@ -47,6 +47,7 @@ var continueAttempts = []gitAttempt{
 // Where a person continues an operation of git that runs left unfinished, git executes nothing that they planted.
 // R-OS-03
 func TestGitContinuesNothingThatRunsLeft(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, a *actor, start func()) {
 		start()
 		for _, g := range continueAttempts {
@@ -62,6 +63,7 @@ func TestGitContinuesNothingThatRunsLeft(t *testing.T) {
 // A rebase of a person stays as it is while runs work beside it, and one that a run begins can be continued without the
 // lines that it would execute, which the report names. R-OS-03
 func TestGitContinues(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.direct()
 		a.sh(conflict + "! git rebase -q --exec 'touch mine' t")
@@ -87,6 +89,7 @@ func TestGitContinues(t *testing.T) {
 // With layers, a rebase that a command began with a program to execute is held, and its reason names the program; one
 // without lands, and a person continues it. R-LY-03
 func TestGitContinuesLayered(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh(conflict)

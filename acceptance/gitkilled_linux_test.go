@@ -9,6 +9,7 @@ import (
 // A repository that is complete when the daemon is killed is judged as a whole, too, whatever the age of its parts.
 // R-OS-03
 func TestGitAfterKill(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir sub")
 		a.direct()

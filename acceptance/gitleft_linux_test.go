@@ -140,6 +140,7 @@ func (a *actor) leave(t *testing.T, g gitAttempt) (canary string, results []resu
 // No sequence of runs leaves anything that git executes outside of the sandbox, in any directory of the project: what
 // git would take for a repository is judged as a whole after each run, whatever the age of its parts. R-OS-03
 func TestGitExecutesNothingThatRunsLeft(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, a *actor, start func()) {
 		t.Parallel()
 		start()

@@ -9,6 +9,7 @@ import (
 // In a linked work tree of a repository outside of the project git reads; it commits where the person grants that, and
 // the .git file that leads there stays as it is. R-OS-03
 func TestLinkedOutside(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		main := filepath.Join(a.home, "main-"+filepath.Base(a.project), ".git")
 		a.sh(linkedOutside)
@@ -45,6 +46,7 @@ func TestLinkedOutside(t *testing.T) {
 // A .git file below the project leads where it led after a run; one that is removed alone is back, too, and the result
 // reports it. R-OS-03
 func TestGitFilesStay(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, a *actor, start func()) {
 		a.sh("git worktree add -q wt; mkdir -p c; cp -r .git/objects .git/refs .git/HEAD .git/config c")
 		before := a.sh("cat wt/.git .git/worktrees/wt/commondir .git/worktrees/wt/gitdir")
@@ -69,6 +71,7 @@ func TestGitFilesStay(t *testing.T) {
 
 // A file that has another name keeps its content, and the report says so. R-OS-03
 func TestHardLinksOfProtectedFiles(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, a *actor, start func()) {
 		a.sh(`mkdir .claude; echo '{}' > .claude/settings.json; ln .claude/settings.json alias; ln .git/config alias2
 			printf '#!/bin/sh\n' > .git/hooks/pre-push; chmod +x .git/hooks/pre-push

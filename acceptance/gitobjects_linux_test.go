@@ -44,6 +44,7 @@ var gitObjectsAuto = []string{
 // R-FS-02, R-SH-03: the contents of a committed secret ask by whichever name git has for their object besides the
 // file's, in a loose object and in a pack; commits, tags, trees and revisions of files run unasked.
 func TestSecretsByObject(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	a.sh(gitObjectsRepo)
 	a.start()
@@ -84,6 +85,7 @@ func (a *actor) judged(lines []string, words *strings.Replacer) map[string]strin
 
 // A pipe in the place of a repository's HEAD neither stops the daemon nor runs git, which would wait for it.
 func TestPipeAsHead(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	a.sh("mkdir -p a/.git b p; mkfifo a/.git/HEAD b/HEAD p/pipe")
 	a.start()

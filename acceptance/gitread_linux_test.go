@@ -250,6 +250,7 @@ func remote(key string) int {
 // git knows names the program. GIT_READ_CASES=2000 tries every key with every value
 // and line.
 func TestGitReadsRunNothing(t *testing.T) {
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 22))
 	cases := gitReadCases(t, random, 44, 10)

@@ -9,6 +9,7 @@ import (
 
 // A submodule that a command adds by a protocol is whole after a person's yes, for git outside and inside. R-LY-08
 func TestSubmoduleAdd(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.sh("git init -q --bare origin.git; echo origin.git >> .git/info/exclude; " +
 			"git push -q ./origin.git HEAD:refs/heads/master")

@@ -179,6 +179,7 @@ type hangUp struct {
 // R-IP-02, R-AP-14: when a participant dies at any point of an exchange, the result is the one of the table in
 // docs/protocol.md, and no process remains.
 func TestHangUps(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
 		for _, c := range hangUps {
@@ -409,6 +410,7 @@ func unquoted(s string) []byte {
 
 // R-IP-05: a client that is killed in the middle of a request requests nothing.
 func TestHangUpInTheMiddle(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	a.start("--mode", "approve-all")
 	c := &ipc.Client{Socket: filepath.Join(a.socketDir(), "agent.sock")}

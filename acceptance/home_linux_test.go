@@ -11,6 +11,7 @@ import (
 // R-OS-07: the person's git configuration is put into the private home, and a home, or a
 // configuration, that is hidden or read-only keeps no command from running.
 func TestHomeThatIsHidden(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can make the user whose home is written; CI runs this as root")
 		return

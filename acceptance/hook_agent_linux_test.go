@@ -32,6 +32,7 @@ for s in servers:
 // The tools of the agent's own sbx mcp ask themselves, so that the hook does not ask about the same call before.
 // Another server of that name changes nothing, nor one of another agent. R-AP-24, R-IP-03
 func TestHookKnowsOurServer(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, shortTimes)
 		asked := answerAll(t, st, ipc.Answer{Mode: "soft", Note: "no"})
@@ -122,6 +123,7 @@ print("after:", subprocess.run(spec["ours"], input=json.dumps(call), capture_out
 // Beside another hook that rewrites each command, before or behind ours in the list and with any delay, no command runs
 // without a yes, and one that ran as the other hook wrote it is on record and ends the turn. R-IP-03
 func TestHookBesideAnother(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, shortTimes)
 		var yes atomic.Bool

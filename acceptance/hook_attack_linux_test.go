@@ -18,6 +18,7 @@ import (
 // R-UX-06: whatever comes on standard input is answered, with a refusal in the
 // vendor's form, and what is judged is what the agent would run.
 func TestHookInput(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	newStage(a, shortTimes)
 	bashCall := func(input string) string {
@@ -60,6 +61,7 @@ func TestHookInput(t *testing.T) {
 // A daemon that does not answer, and a caller that does not end its input, are
 // refused in time.
 func TestHookInTime(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	newStage(a, shortTimes)
 	program := filepath.Join(bin, "sbx")
@@ -100,6 +102,7 @@ func TestHookInTime(t *testing.T) {
 // R-SH-05: the agent's own shell parses the rewritten line to the command that the
 // model wrote, whatever characters the path of sbx contains.
 func TestHookQuoting(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	st := newStage(a, "[approval]\ntimeout = \"60s\"\n")
 	st.persons["terminal"].answering(t, func(ipc.Approval) ipc.Answer { return ipc.Answer{Allow: true} })

@@ -109,6 +109,7 @@ func bash(command string) map[string]any { return map[string]any{"command": comm
 // R-SH-05, R-UX-06: the hook wraps a command so that it runs in the sandbox by a
 // ticket, once; the ticket is bound to command and directory.
 func TestHookWraps(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		answerAll(t, newStage(a, shortTimes), ipc.Answer{Allow: true})
 		for _, v := range []struct{ name, version string }{{"claude", "2.1.330"}, {"codex", "0.169.0"}, {"gemini", "0.61.0"},
@@ -177,6 +178,7 @@ func TestHookWraps(t *testing.T) {
 // R-IP-03: a ticket carries an approval only where one was given for exactly
 // this; it is refused late, and where what the session may touch has changed.
 func TestTickets(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		newStage(a, shortTimes)
 		agent, person := a.agentPeer("tickets"), a.personPeer("tickets", true)
@@ -290,6 +292,7 @@ func endOf(t *testing.T, ctx context.Context, c *ipc.Client, id string) *ipc.Exi
 // R-UX-06: every way in which a call can't be judged is a refusal in the
 // vendor's form, and says what to do.
 func TestHookFailsClosed(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	newStage(a, shortTimes)
 	part := filepath.Join(a.dir, "sbx")
@@ -348,6 +351,7 @@ func TestHookFailsClosed(t *testing.T) {
 // R-AP-24: tools that the agent runs itself follow [tools]: what is unknown and
 // every MCP tool asks, unless a rule names it.
 func TestHookDecides(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	st := newStage(a, shortTimes+"[[tools.rules]]\ntool = \"Read\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = "+
 		"\"WebFetch\"\nwhen = { url = \"https://example.org/*\" }\ndecision = \"allow\"\n"+

@@ -36,6 +36,7 @@ func event(t *testing.T, input string, fields map[string]any) string {
 // A hook answers allow only after the question was answered, and the command that then comes with its ticket is not
 // asked about again. Nothing about the question is in the command's output, which the model reads. R-IP-03
 func TestHookAsksBeforeItAllows(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, shortTimes)
 		input := call("claude", a.project, "Bash", bash("echo hi > made"))
@@ -75,6 +76,7 @@ func answerAll(t *testing.T, st *stage, with ipc.Answer) *atomic.Int32 {
 // some do. A line of shell runs in the sandbox whatever its tool's name, and a yes for the session holds for an agent
 // that has sbx as its shell. R-IP-03, R-AP-08
 func TestHookOfAnotherAgent(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, shortTimes)
 		foreign := call("gemini", a.project, "run_shell_command", bash("echo hi > made"))
@@ -104,6 +106,7 @@ func TestHookOfAnotherAgent(t *testing.T) {
 // The calls of one conversation are one session, whose yes holds; another conversation, another prompt (of a yes for
 // the turn), and a conversation inside a sandbox have their own. R-AP-08, R-IP-07
 func TestHookConversation(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, shortTimes)
 		asked := answerAll(t, st, ipc.Answer{Allow: true, Scope: "session"})
@@ -155,6 +158,7 @@ func TestHookConversation(t *testing.T) {
 // A command that ran as another hook wrote it, without its ticket, is noticed after the call: the turn ends, the log
 // has it, and the ticket is void. R-IP-03
 func TestHookNoticesWhatRanOutside(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		newStage(a, shortTimes)
 		var all sync.WaitGroup // each answer after a call waits for a run that may come late
@@ -234,6 +238,7 @@ func TestHookNoticesWhatRanOutside(t *testing.T) {
 // A ticket is good in the agent's own sandbox, too, in a pid namespace of its own, and nothing else is to be had there.
 // A process of a sandbox of ours can't redeem one. R-IP-01, R-IP-03
 func TestTicketFromAnotherPIDNamespace(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, shortTimes)
 		answerAll(t, st, ipc.Answer{Allow: true})
@@ -282,6 +287,7 @@ func TestTicketFromAnotherPIDNamespace(t *testing.T) {
 // Under the default times a call of a hook waits nearly ten minutes for its person; the denial that then comes reaches
 // the agent at once. R-IP-03
 func TestHookWaitsForItsPerson(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
 		until := make(chan time.Time, 1)

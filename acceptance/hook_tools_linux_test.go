@@ -10,6 +10,7 @@ import (
 // The agents' own tools may do unasked what a command, or the file tool, may do unasked; a rule of the configuration
 // comes before that. R-AP-24
 func TestHookDefaultRules(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		config := shortTimes + "[network]\nmode = \"allowlist\"\nallow = [\"*.example.org\"]\n" +
 			"deny = [\"evil.example:443\"]\n" +

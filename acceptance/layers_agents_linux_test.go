@@ -88,6 +88,7 @@ func (p *coder) commit(round int) {
 // repository, each edit and commit that was reported as landed is there once, and sbx changes has the others.
 // $ACCEPTANCE_PARALLEL_AGENTS is the number of rounds of each.
 func TestLayersOfParallelAgents(t *testing.T) {
+	t.Parallel()
 	rounds := atLeastOne(t, "ACCEPTANCE_PARALLEL_AGENTS", 1)
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()

@@ -24,6 +24,7 @@ type secondWriter func(a *actor, round int) (end func() map[string][]string)
 // whose held change set lands. No version is lost: each is in the project, held, or comes back by undo.
 // $ACCEPTANCE_LAYER_CONFLICTS is the number of runs; the program then also keeps a file open before it writes.
 func TestLayerConflicts(t *testing.T) {
+	t.Parallel()
 	rounds := atLeastOne(t, "ACCEPTANCE_LAYER_CONFLICTS", 9)
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
@@ -249,6 +250,7 @@ with open(log, "w") as f:
 // R-LY-03, rules 3 and 15: a person commits while git commits in a layer: the branch has the person's commit, and that
 // of the layer is held, also where git packed the references meanwhile. A branch beside it lands.
 func TestLayersCommitBesideAPerson(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh(`git init -q . && git checkout -q -B main && git config user.email a@example.com &&

@@ -8,6 +8,7 @@ import (
 // R-LY-10: the cost of a layered run grows with its changes only. A walk of 30,000 files takes several times as long as
 // a run, and the shortest of ten runs is free of what else the machine does.
 func TestLayerCostsItsChangesOnly(t *testing.T) {
+	wholeMachine(t, "it measures time")
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh("cp /bin/true .")

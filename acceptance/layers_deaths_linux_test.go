@@ -20,6 +20,7 @@ const layerWork = "seq 150 | split -l 1 - made; for i in $(seq 20); do echo new 
 // held whole and lands, or there is none and the run has failed; undo gives exactly the project from before.
 // $ACCEPTANCE_LAYER_DEATHS is how often each is killed.
 func TestLayerDeaths(t *testing.T) {
+	t.Parallel()
 	each := atLeastOne(t, "ACCEPTANCE_LAYER_DEATHS", 2)
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.layered()

@@ -44,6 +44,7 @@ func (a *actor) repositories() {
 // R-LY-02: the removal of a git directory, or of its HEAD, objects or refs, asks at the landing, however it is removed;
 // what git itself tidies up does not, nor does the removal of a dependency's or of a repository that the command made.
 func TestLayersAskAboutGitDirectories(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repositories()
@@ -96,6 +97,7 @@ func TestLayersAskAboutGitDirectories(t *testing.T) {
 
 // R-LY-02: the deletion of a project's last file asks at the landing, below which directory it is.
 func TestLayersAskAboutTheLastFile(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		const project = "mkdir -p src/deep empty node_modules/x; touch node_modules/x/y; " +
@@ -121,6 +123,7 @@ func TestLayersAskAboutTheLastFile(t *testing.T) {
 // R-LY-02, R-LY-07: [landing] deletes is the number of files that a command deletes unasked; a project's file lowers it
 // only. What git deletes in a repository of the project, as gc does, does not count, nor what git ignored before.
 func TestLayersLandingDeletes(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("[landing]\ndeletes = 3\n")
 		a.repository()
@@ -161,6 +164,7 @@ func TestLayersLandingDeletes(t *testing.T) {
 // R-LY-07: files from which programs run when a person builds land, and the result names them; with [files] ask_build
 // their landing asks. Those of dependencies do neither.
 func TestLayersNameBuildFiles(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()

@@ -14,6 +14,7 @@ import (
 // the command failed: a directory that exists is not renamed and a FIFO has no reader, which work with --direct, and a
 // socket has no server, as in no sandbox.
 func TestLayersNameTheRemedy(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh("mkdir dir && touch dir/file && mkfifo pipe")
@@ -64,6 +65,7 @@ func TestLayersNameTheRemedy(t *testing.T) {
 // R-LY-01, rule 18: an entry of another owner, below those that the plan looks at, can't be changed in a layer
 // (EOVERFLOW): the result names it with the remedy, and nothing else that another owner's entries refuse anyway.
 func TestLayersNameForeignOwners(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can give a file to somebody else; CI runs this as root")
 		return
@@ -109,6 +111,7 @@ func TestLayersNameForeignOwners(t *testing.T) {
 // R-LY-02, rule 11: the attributes by which the kernel marks layers do not land, whichever a command gives its files,
 // so that they hide nothing from a later command, in a layer above a held one neither.
 func TestLayersMarksDoNotLand(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh("mkdir -p dir/below && echo 1 > dir/file && : > dir/empty && git add . && git commit -qm dir")

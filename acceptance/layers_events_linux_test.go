@@ -115,6 +115,7 @@ func (k *changeEvents) run(r ipc.ExecRequest) (id string, seen chan []string, en
 // R-LY-05: an approver's events, and the agent's own in those of its command, say that a change set waits for an
 // answer, is held, has landed, whole or in part, was dropped, or was undone; no other session sees them.
 func TestLayersEvents(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()

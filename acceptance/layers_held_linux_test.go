@@ -33,6 +33,7 @@ func (a *actor) hold(line string) (id string, out ran) {
 // R-LY-05: what a run with --hold writes stays out of the project, with layers = "off", too; it is listed, shown with
 // its differences, landed whole or by path, undone, and dropped.
 func TestLayersHeldByChoice(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.nativeBackend("--mode", "approve-all")
 		a.repository()
@@ -108,6 +109,7 @@ func TestLayersHeldByChoice(t *testing.T) {
 
 // R-LY-05: a held change set is dropped by file, too: what was dropped never lands, and is deleted; the rest lands.
 func TestLayersHeldDroppedInPart(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.nativeBackend("--mode", "approve-all")
 		a.repository()
@@ -188,6 +190,7 @@ func TestLayersHeldDroppedInPart(t *testing.T) {
 
 // R-LY-05: where what a command writes can't be held, it does not run, and the answer says why and what to do.
 func TestLayersThatCannotHold(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		file := filepath.Join(a.dir, "bwrap.toml")
 		a.sh("umask 077; printf '[sandbox]\\nbackend = \"bwrap\"\\n' > " + file)
@@ -215,6 +218,7 @@ func TestLayersThatCannotHold(t *testing.T) {
 // R-LY-05, R-LY-06: a protected name in a held change set lands with a person's own yes only; the rest lands without
 // it.
 func TestLayersHeldProtectedNames(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.nativeBackend("--mode", "approve-all")
 		id, _ := a.hold("echo 'use nix' > .envrc; echo more > plain")
@@ -251,6 +255,7 @@ func TestLayersHeldProtectedNames(t *testing.T) {
 // R-LY-02, R-LY-05: a daemon that is killed while a held change set lands leaves it whole in the project with its undo,
 // or held whole: the next daemon takes back what landed, and an earlier part stays.
 func TestLayersHeldCutOff(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.nativeBackend("--mode", "approve-all")
 		a.repository()
@@ -299,6 +304,7 @@ func TestLayersHeldCutOff(t *testing.T) {
 // R-LY-05: held change sets are not evicted: where they have more than the undo store keeps, the next writer is refused
 // with the remedy, and readers are not.
 func TestLayersHeldBudget(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.configured("[files.undo]\nkeep_bytes = 200000\n", "--mode", "approve-all")
 		id, r := a.hold("head -c 300000 /dev/urandom > large")
@@ -322,6 +328,7 @@ func TestLayersHeldBudget(t *testing.T) {
 
 // R-LY-05: of two who land and drop one change set at once, one does it whole, and the other finds nothing.
 func TestLayersHeldSettledOnce(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.nativeBackend("--mode", "approve-all")
 		a.repository()
@@ -347,6 +354,7 @@ func TestLayersHeldSettledOnce(t *testing.T) {
 // R-LY-05, R-IP-01: the process whose command wrote a change set can have it landed through the approver's socket, and
 // can't answer the question; another terminal can.
 func TestLayersHeldAreNotAnsweredByTheirWriter(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.nativeBackend("--mode", "approve-all")
 		wait := make(chan result, 1)
@@ -381,6 +389,7 @@ touch .tried; wait`)
 // R-LY-04, R-IP-01: nor can it answer the question of an undoing that it has asked at the approver's socket, where no
 // other operation on files is offered. The question stays the same while other files appear in the folder.
 func TestRunsUndoIsNotAnsweredByItsWriter(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.nativeBackend("--mode", "approve-all")
 		wait := make(chan result, 1)
@@ -420,6 +429,7 @@ touch .tried; wait`)
 // R-LY-04, R-IP-01: the process whose command was cut off by the daemon's death can't answer the question of its
 // undoing, and the approver who has it undone can.
 func TestCutOffRunsUndoIsNotAnsweredByItsWriter(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.nativeBackend("--mode", "approve-all")
 		writer, undoer := make(chan result, 1), make(chan result, 1)

@@ -9,6 +9,7 @@ import (
 // directory whole, and the rest lands with the command's own status. One that git tracks, or that the rules ignore only
 // from the command on, holds all.
 func TestLayersHoldIgnoredPathsAlone(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()

@@ -6,6 +6,7 @@ import "testing"
 // them again to see that they are unchanged, a person's git status does not write the index, and the run can be undone
 // after that.
 func TestLayersRefreshTheIndex(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()

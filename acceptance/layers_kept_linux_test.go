@@ -14,6 +14,7 @@ import (
 // R-LY-04, R-LY-06: a change set whose undo needs more than the store keeps asks. After a no it is held, and the
 // project is as before; after a yes it stays landed, also with the next daemon.
 func TestLayersBeyondTheBudgetOfUndo(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.sh("echo old > README; seq 100000 > large")
 		for _, line := range []string{
@@ -67,6 +68,7 @@ func heldID(text string) string {
 
 // R-LY-04: the change set of a command whose client was killed lands, and can be undone.
 func TestLayersOutliveTheirClient(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
@@ -93,6 +95,7 @@ func TestLayersOutliveTheirClient(t *testing.T) {
 
 // R-LY-04: files below a directory that its mode closes come back, although the command opened it.
 func TestLayersKeepWhatModesClose(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
@@ -124,6 +127,7 @@ const otherList = "0x0200000001000600ffffffff0200060031d4000004000400ffffffff100
 // R-LY-02, R-LY-05: what can't be copied is a conflict of its own, which names it and the remedy. The rest lands by its
 // name, and the change set can be dropped.
 func TestLayersOfWhatCantLand(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
@@ -171,6 +175,7 @@ func TestLayersOfWhatCantLand(t *testing.T) {
 // R-LY-04: what no worker can make again is named when it lands, and keeps nothing else from coming back: set-ID bits,
 // and an access control list of somebody else.
 func TestLayersUndoWithoutSetID(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
@@ -200,6 +205,7 @@ func TestLayersUndoWithoutSetID(t *testing.T) {
 
 // R-LY-04: the undo of a run removes directories that close themselves to their owner.
 func TestUndoOfClosedDirectories(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
@@ -224,6 +230,7 @@ func TestUndoOfClosedDirectories(t *testing.T) {
 
 // R-LY-04: by force an undo makes a directory again where somebody made a file, which is kept.
 func TestUndoOfADirectoryByForce(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
@@ -252,6 +259,7 @@ func TestUndoOfADirectoryByForce(t *testing.T) {
 // R-LY-01, R-OS-10: a command that writes more than its layer may hold is ended, and what it wrote is held; also what
 // it wrote in many small files. One that stays below runs, whatever it wrote and removed meanwhile.
 func TestLayersHaveALimit(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("[sandbox.limits]\nlayer = \"64MiB\"\nfile_size = \"32MiB\"\n")
 		a.repository()
@@ -283,6 +291,7 @@ func TestLayersHaveALimit(t *testing.T) {
 // R-LY-02: the project was moved while a command ran: its change set is held, with that reason, and lands once the
 // project is back.
 func TestLayersOfAMovedProject(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()

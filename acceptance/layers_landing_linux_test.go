@@ -61,6 +61,7 @@ const rmtree = `python3 -c "import shutil; shutil.rmtree('many')"`
 // would run, many deletions. While the question is open, and after a no, the project is as before; after a yes it is as
 // the command left it, and undo takes it back.
 func TestLayersAskAtLanding(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
@@ -125,6 +126,7 @@ func (a *actor) landsBack(before string) {
 // R-LY-02, R-LY-05: where nobody answers at the landing, the change set is held and lands later; a held one asks about
 // what git would run, too, which nobody was asked about before.
 func TestLayersUnansweredAtLanding(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("no_approver = \"deny\"\n")
 		a.repository()

@@ -61,6 +61,7 @@ func (a *actor) run(line string) (out ran) {
 // R-LY-01, R-LY-04: with the native back end a command that writes has a layer, which lands when it has ended; the
 // answer says so, and undo gives everything back.
 func TestLayeredRuns(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()
@@ -116,6 +117,7 @@ func (a *actor) noLayers() {
 // R-LY-03, R-LY-05: a file that somebody else changed during the run is not overwritten; nothing of the change set
 // lands, and both versions are kept: a person lands the rest, and drops it.
 func TestLayerHoldsAConflict(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh("echo old > both; echo old > other")
@@ -162,6 +164,7 @@ func TestLayerHoldsAConflict(t *testing.T) {
 // R-LY-02: a daemon that is killed while a command runs leaves the project as it was, and the next one holds what the
 // command wrote.
 func TestLayerOfACutOffRun(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()
@@ -196,6 +199,7 @@ func TestLayerOfACutOffRun(t *testing.T) {
 
 // A run that the end of the machine cut off may lack what its command had passed to fsync(2): what is held says so.
 func TestLayerOfARunInAnotherBoot(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		done := make(chan result, 1)
@@ -215,6 +219,7 @@ func TestLayerOfARunInAnotherBoot(t *testing.T) {
 // R-LY-06, R-LY-01: protected names that a layered run makes do not land without a person's yes, and no mode is one;
 // those that exist are held; what git writes to its configuration lands, and git renames a directory in a direct run.
 func TestLayersKeepProtectedNames(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()

@@ -53,6 +53,7 @@ func python(text string) string { return `python3 -c "import os, shutil; ` + tex
 // the project: by itself, in a directory or by a link that the run made, or because settings and links from before the
 // run name it.
 func TestLayersJudgeNewNames(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
@@ -102,6 +103,7 @@ mkdir -p node_modules/x/.vscode`)
 
 // R-LY-02: a repository that the run made is judged as one unit before it lands, and lands as one.
 func TestLayersJudgeNewRepositories(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()

@@ -30,6 +30,7 @@ func (a *actor) landedOnly(line string, only ...string) (out ran) {
 // R-LY-02, R-LY-05: a yes at a landing may be for some of the files: these land and can be undone, the others are held,
 // and land or are dropped later. A yes for what is not in the question counts for nothing.
 func TestLayersLandInPart(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
@@ -112,6 +113,7 @@ git ls-files -s; git log --oneline`)
 
 // R-LY-02: a part that would do more by the time of the yes than its question said is asked about again.
 func TestLayersPartAsksAgain(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()

@@ -48,6 +48,7 @@ func (a *actor) unchanged(names ...string) (end func() string) {
 // R-LY-02, R-LY-06: no mount holds a protected name from a layered run. Before any of it is in the project a person is
 // asked about each that existed: changed, removed or renamed, with an entry below, or git's naming a program.
 func TestLayersJudgeProtectedNames(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
@@ -78,6 +79,7 @@ func TestLayersJudgeProtectedNames(t *testing.T) {
 
 // R-LY-02: git's harmless configuration, several commands of a line, and renamed folders work in a layer as outside it.
 func TestLayersChangeGitConfiguration(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()

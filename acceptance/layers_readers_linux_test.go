@@ -32,6 +32,7 @@ try over /tmp/own && echo tried
 // ends: neither the project nor another place that commands write to changes, no FIFO takes its bytes and no socket
 // its connection. The answer says so.
 func TestReadersCannotWrite(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can install a program of the system; CI runs this as root")
 		return

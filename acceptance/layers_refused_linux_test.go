@@ -175,6 +175,7 @@ func (a *actor) refusesHold() {
 // R-LY-01, rule 20: where the kernel has no overlays, commands are direct, and each result and sbx doctor say why and
 // what to do.
 func TestLayersWithoutOverlays(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can make such a host; CI runs this as root")
 		return
@@ -197,6 +198,7 @@ func TestLayersWithoutOverlays(t *testing.T) {
 // R-LY-01, rule 20: where the overlay of one command can't be mounted, nothing of it has run and it is judged again: it
 // asks as a direct run does, runs directly after a yes or with a snapshot, and the next ones are direct at once.
 func TestLayerThatCanNotBeMounted(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can make such a host; CI runs this as root")
 		return
@@ -240,6 +242,7 @@ func TestLayerThatCanNotBeMounted(t *testing.T) {
 
 // R-LY-01, rules 6, 11, 18, 19 and 20: a project whose layer can't be is direct, and the result says why.
 func TestDirectAndSaysSo(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can make such a host; CI runs this as root")
 		return

@@ -23,6 +23,7 @@ func (a *actor) landings() (list []audit.Record) {
 // R-LY-02, R-LY-05: the result of a layered run says whether it landed, and where it did not though it should the exit
 // status is 126 beside the command's own; the record of each landing has the digest and the counts of its change set.
 func TestLayersResult(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("no_approver = \"deny\"\n")
 		a.repository()

@@ -11,6 +11,7 @@ import (
 // R-LY-05: a session that was opened with land = "hold", and every one where the configuration says so, a project's
 // file too, holds what its commands write: the next ones see it, readers run, and what can have no layer does not run.
 func TestLayersSessionHolds(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()

@@ -22,6 +22,7 @@ trap 'rm -f "$notes"/held.*' EXIT
 // R-LY-05, rule 14: the next commands of a session see what it holds by choice, readers too; another session does not.
 // A change set that depends on a held one lands after it, with an undo of its own.
 func TestLayersHeldAreSeen(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()
@@ -69,6 +70,7 @@ for id in $one $two $three; do $sbx changes land $id > /dev/null; echo "in turn:
 // R-LY-05, rule 14: a change set whose command saw one that was dropped is stale: it says so, does not land, whole or
 // in part, and is not seen any longer. None that a running command sees can be landed or dropped.
 func TestLayersHeldGoStale(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		before := a.everything()
@@ -101,6 +103,7 @@ $sbx changes drop $two > /dev/null; echo "dropped: $?"`)
 // R-LY-05: as many change sets can lie above each other as the kernel's mount takes; then a command that would make
 // another is refused and says what to do, and readers see them all.
 func TestLayersStackIsBounded(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		r := a.ofOneTerminal(`

@@ -71,6 +71,7 @@ git status --porcelain | sort; git log --format=%s; git fsck --no-dangling --no-
 // R-LY-02, R-LY-04: tools that make, move and replace many files leave in a layered run what they leave outside, and
 // undo gives back what was there.
 func TestLayeredTools(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()

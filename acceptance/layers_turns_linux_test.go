@@ -13,6 +13,7 @@ import (
 // R-LY-03, rule 16: git waits for a layered run of its project for longer than ten seconds, as its locks are not seen
 // in another layer, and both changes land.
 func TestLayersGitWaits(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()
@@ -36,6 +37,7 @@ func TestLayersGitWaits(t *testing.T) {
 // R-LY-03, R-LY-08, rule 15: under an overlay a file that another run's landing replaced reads as before, and a name
 // that was not found stays absent. The result of a run beside which another one landed says so, and names the paths.
 func TestLayersNameStaleViews(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh("echo old > in")
@@ -71,6 +73,7 @@ func TestLayersNameStaleViews(t *testing.T) {
 // R-LY-02, R-LY-03, rule 9: a layered run has one landing. What it leaves running ends with it, before the landing,
 // also where the session has a place for jobs, so that nothing lands later over an edit from after the run.
 func TestLayersLandOnce(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh("echo old > file")

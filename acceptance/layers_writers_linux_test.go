@@ -12,6 +12,7 @@ import (
 // R-LY-03, rule 2: a file that a program outside has open for writing is a conflict, as its later writes would be cut
 // off from the name. The worker needs leases for this, which commands can't take.
 func TestLayersSpareOpenFiles(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh("echo first > log")
@@ -40,6 +41,7 @@ func TestLayersSpareOpenFiles(t *testing.T) {
 // R-LY-03, R-LY-04, rule 2: a program that found a file before the landing displaced it, and opens that for writing
 // later, has written a version of its own. Undo names it and restores it.
 func TestLayersKeepLateVersions(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh("echo first > log; echo other > other")
@@ -72,6 +74,7 @@ func TestLayersKeepLateVersions(t *testing.T) {
 // R-LY-03, rule 3: a file that a command creates does not land in another directory that somebody put in the place of
 // the one that it saw; beside entries that others create, it does.
 func TestLayersSpareSwappedDirectories(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.sh("mkdir -p made/sub moved same other/sub; echo theirs > other/file; touch -d 2020-01-01 made moved same other")

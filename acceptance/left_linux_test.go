@@ -17,6 +17,7 @@ import (
 // An sbx that then requests the command's end has no terminal, and so does not appear as the
 // owner of its session.
 func TestTerminalLeaves(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
 		for _, name := range []string{"question", "command"} {

@@ -101,6 +101,7 @@ var limitsBy = regexp.MustCompile(`(?m)^limits +(enforced +cgroup v[12]|partial 
 // Issue "The sandbox", 4: each ends with the right cause while a second
 // session's command answers. R-OS-10
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.limited(fmt.Sprintf("wall = %q", slow*time.Minute), fmt.Sprintf("cpu = %q", slow*2*time.Second),
 			`memory = "200MiB"`, `processes = 64`, `open_files = 200`, `file_size = "32MiB"`, `tmp = "64MiB"`)
@@ -165,6 +166,7 @@ func (a *actor) greedy(g greedy, other string) {
 
 // Issue "The sandbox", 4: a gigabyte of output is taken in, its middle cut. R-OS-10
 func TestOutputFlood(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.limited(`output = "1MiB"`)
 		const flood = 1 << 30
@@ -194,6 +196,7 @@ func TestOutputFlood(t *testing.T) {
 // R-OS-10: root's processes are bounded by the kernel where there is no control
 // group, too: by the pid namespace's own pid_max (Linux 6.14).
 func TestPidMaxBindsRoot(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("left out: it is root whom RLIMIT_NPROC does not bind; CI runs this as root")
 		return
@@ -256,6 +259,7 @@ print(n, flush=True)'`)
 // delegates them, theirs is the limit that a fork bomb meets, and it is ended: the
 // kernel counts what they refuse, and not what RLIMIT_NPROC does.
 func TestForkBombInADelegatedGroup(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can delegate a group; CI runs this as root")
 		return

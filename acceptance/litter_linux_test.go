@@ -212,6 +212,7 @@ func (a *actor) clean(before litter, after string) (took time.Duration) {
 
 // Issue "The sandbox", 3: launches leave nothing. R-OP-03
 func TestNoLitter(t *testing.T) {
+	wholeMachine(t, "it lists all mounts, processes and files of the home")
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir sub && echo x > sub/file && ln -s file sub/link")
 		a.approveAllCold(a.counted()...)
@@ -243,6 +244,7 @@ func TestNoLitter(t *testing.T) {
 // Issue "The sandbox", 3: a kill of the daemon, the launcher or bwrap at any moment
 // leaves nothing behind, and the next run works. R-OP-03
 func TestForcedDeathsLeaveNothing(t *testing.T) {
+	wholeMachine(t, "it lists all mounts, processes and files of the home")
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir sub && echo x > sub/file")
 		a.approveAllCold()
@@ -258,6 +260,7 @@ func TestForcedDeathsLeaveNothing(t *testing.T) {
 // A client that dies right after it has asked, and has no session of the kernel's in common with anybody: its command
 // ends with it, not when the time to follow it is over.
 func TestClientDiesAtOnce(t *testing.T) {
+	wholeMachine(t, "it lists all processes")
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAllCold()
 		a.sbx("run", "--", "true")
@@ -284,6 +287,7 @@ func TestClientDiesAtOnce(t *testing.T) {
 
 // The same where Landlock is alone: there the reaper holds a command together.
 func TestForcedDeathsByLandlockAlone(t *testing.T) {
+	wholeMachine(t, "it lists all mounts, processes and files of the home")
 	a := ordinaryActor(t)
 	a.sh("mkdir sub && echo x > sub/file")
 	a.launch = func() {
@@ -459,6 +463,7 @@ func firstInside(pid int) bool {
 
 // A killed daemon's control groups go with the next one.
 func TestDeadDaemonsGroupsAreSwept(t *testing.T) {
+	wholeMachine(t, "it lists control groups")
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAllCold()
 		a.sbx("run", "--", "true")

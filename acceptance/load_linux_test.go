@@ -52,6 +52,7 @@ func (a *actor) resident(t *testing.T) int64 {
 // watchers look on that hardly read: nothing fails, no command waits for a watcher, and
 // the daemon gives its memory back.
 func TestLoad(t *testing.T) {
+	wholeMachine(t, "it measures the load")
 	l := loadOf()
 	a := newActor(t, "")
 	config := filepath.Join(a.dir, "config.toml")

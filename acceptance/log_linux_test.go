@@ -15,6 +15,7 @@ import (
 //
 //   - Row 001-84 yes: approval history
 func TestLogIsSearchedAndExported(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		config := filepath.Join(a.dir, "config.toml")
 		if err := os.WriteFile(config, []byte("[shell]\n[[shell.rules]]\npattern = \"uname *\"\nallowed = false\n"),

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,15 +14,18 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/creack/pty"
 
+	"sandboxd/internal/programtest"
 	"sandboxd/ipc"
 )
 
@@ -45,6 +49,9 @@ func TestMain(m *testing.M) {
 	os.Exit(run())
 }
 
+// atOnce is how many tests run beside each other for each processor: they wait more than they compute.
+const atOnce = 3
+
 func testMain(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "sandboxd-acceptance-")
 	if err != nil {
@@ -53,22 +60,13 @@ func testMain(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	bin = dir
 	os.Chmod(dir, 0o755)
-	for _, b := range []struct{ name, cgo, pkg string }{
-		{"sandboxd", "1", "sandboxd"}, {"sbx", "0", "sbx/front"}, {"sbx-verbs", "0", "sbx"}, {"sbx-mcp", "0", "sbx/mcp"},
-	} {
-		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, b.name), "sandboxd/cmd/"+b.pkg)
-		if os.Getenv("ACCEPTANCE_BACKEND") != "" {
-			cmd.Args = slices.Insert(cmd.Args, 2, "-ldflags=-X sandboxd/config.defaultBackend="+backend)
-		}
-		cmd.Env = append(os.Environ(), "CGO_ENABLED="+b.cgo)
-		cmd.Stderr = os.Stderr
-		if err := cmd.Run(); err != nil {
-			panic(fmt.Sprintf("build %s: %v", b.name, err))
-		}
+	if err := programtest.Put(dir, os.Getenv("ACCEPTANCE_BACKEND")); err != nil {
+		panic(err)
 	}
-	build := exec.Command("../cmd/sandboxd-launch/build.sh", filepath.Join(dir, "sandboxd-launch"))
-	if out, err := build.CombinedOutput(); err != nil {
-		panic(fmt.Sprintf("build sandboxd-launch: %v\n%s", err, out))
+	os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin") // an ordinary user's may lack these
+	flag.Parse()
+	if !slices.ContainsFunc(os.Args, func(a string) bool { return strings.HasPrefix(a, "-test.parallel=") }) {
+		flag.Set("test.parallel", strconv.Itoa(atOnce*runtime.GOMAXPROCS(0)))
 	}
 	return m.Run()
 }
@@ -165,17 +163,22 @@ func ordinaryActor(t *testing.T) *actor {
 // root reports whether the actor is root.
 func (a *actor) root() bool { return os.Geteuid() == 0 && a.cred == nil }
 
-// eachUser runs f as root and as an ordinary user; without root only as the
-// user that runs the tests.
+// eachUser runs f as those that users chooses of root and an ordinary user; without root only as the user that runs the
+// tests.
 func eachUser(t *testing.T, f func(t *testing.T, a *actor)) {
 	if os.Geteuid() != 0 {
 		t.Run("self", func(t *testing.T) { f(t, newActor(t, "")) })
 		return
 	}
-	t.Run("root", func(t *testing.T) { f(t, newActor(t, "")) })
-	t.Run("user", func(t *testing.T) {
-		f(t, newActor(t, ordinaryUser(t)))
-	})
+	for _, who := range users(t) {
+		t.Run(who, func(t *testing.T) {
+			if who == "root" {
+				f(t, newActor(t, ""))
+			} else {
+				f(t, ordinaryActor(t))
+			}
+		})
+	}
 }
 
 // bothUsers is eachUser with both of them at work at the same time, which must be the last that a test does.
@@ -186,13 +189,22 @@ func bothUsers(t *testing.T, f func(t *testing.T, a *actor)) {
 	})
 }
 
+// madeOrdinary makes sure, once, that there is the ordinary user.
+var madeOrdinary = sync.OnceValue(func() error {
+	if _, err := user.Lookup(ordinary); err == nil {
+		return nil
+	}
+	if out, err := exec.Command("/usr/sbin/useradd", "-m", "-s", "/bin/bash", ordinary).CombinedOutput(); err != nil {
+		return fmt.Errorf("useradd: %w: %s", err, out)
+	}
+	return nil
+})
+
 // ordinaryUser makes sure that there is one, and returns its name.
 func ordinaryUser(t *testing.T) string {
 	t.Helper()
-	if _, err := user.Lookup(ordinary); err != nil {
-		if out, err := exec.Command("/usr/sbin/useradd", "-m", "-s", "/bin/bash", ordinary).CombinedOutput(); err != nil {
-			t.Fatalf("useradd: %v: %s", err, out)
-		}
+	if err := madeOrdinary(); err != nil {
+		t.Fatal(err)
 	}
 	return ordinary
 }

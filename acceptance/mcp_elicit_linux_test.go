@@ -34,6 +34,7 @@ func aPerson(q ipc.Approval) ipc.Answer {
 // once, and the log says through whom. Nothing else is offered to them, and the
 // daemon takes nothing else, whatever the program that asks says on the wire.
 func TestMCPElicitation(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, clientAnswers)
 		person := st.persons["terminal"]
@@ -150,6 +151,7 @@ func pendingOf(t *testing.T, person *peer) []ipc.Approval {
 // plain yes to a low risk for this once from it, and nothing wider, nothing else,
 // and nothing from its neighbours.
 func TestMCPElicitationOnTheWire(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		newStage(a, clientAnswers)
 		agent, other := a.agentPeer("asks"), a.agentPeer("another")
@@ -252,6 +254,7 @@ func TestMCPElicitationOnTheWire(t *testing.T) {
 // the call is asked about again since it is another one by now, their yes is none to that.
 // Promise 5
 func TestMCPElicitationOutlived(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	st := newStage(a, clientAnswers+"[sandbox]\nlayers = \"off\"\n")
 	person := st.persons["terminal"]

@@ -118,6 +118,7 @@ func yesUnlessNo(q ipc.Approval) ipc.Answer {
 //
 //   - Row 002-31 yes: the SDK's permission callback, as the tool approve of sbx mcp
 func TestMCP(t *testing.T) {
+	t.Parallel()
 	a, person := workshop(t)
 	person.answering(t, yesUnlessNo)
 	s := a.mcpClient()
@@ -154,6 +155,7 @@ func TestMCP(t *testing.T) {
 
 // R-LY-05: a client has a command's changes held, looks at them, lands a part and drops the rest.
 func TestMCPHeldChanges(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	a.nativeBackend("--mode", "approve-all")
 	s := a.mcpClient()
@@ -317,6 +319,7 @@ func (c mcpSteps) prompts(t *testing.T) {
 // not judge the command as one in the project, where git would start no program, and the question
 // shows no guessed directory. R-AP-14, R-IP-04
 func TestPromptWithoutDirectory(t *testing.T) {
+	t.Parallel()
 	a, person := workshop(t)
 	a.sh("mkdir sub && cd sub && git init -q . && git config core.fsmonitor 'touch /tmp/never'")
 	questions := make(chan ipc.Approval, 8)
@@ -356,6 +359,7 @@ func TestPromptWithoutDirectory(t *testing.T) {
 // identity, to which a lasting yes for this agent could be given, and every agent would then
 // have it. R-AP-08
 func TestOurProgramsAreNoIdentity(t *testing.T) {
+	t.Parallel()
 	a, person := workshop(t)
 	questions := make(chan ipc.Approval, 1)
 	person.answering(t, func(q ipc.Approval) ipc.Answer {
@@ -418,6 +422,7 @@ func npmPackages(t *testing.T, names ...string) string {
 
 // The TypeScript SDK's client, and the inspector's command-line mode.
 func TestMCPOfOthers(t *testing.T) {
+	t.Parallel()
 	a, person := workshop(t)
 	person.answering(t, yesUnlessNo)
 	dir := npmPackages(t, "@modelcontextprotocol/sdk@1.32.2", "@modelcontextprotocol/inspector-cli@0.14.3")

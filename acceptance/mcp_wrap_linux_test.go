@@ -44,6 +44,7 @@ for line in sys.stdin:
 // time limit of commands; what it may not do fails, and its client reads so. --install starts the servers of a client
 // so, and --remove restores the settings.
 func TestMCPWrap(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		dir, err := os.MkdirTemp(a.home, ".keys-")
 		if err != nil {
@@ -99,6 +100,7 @@ func TestMCPWrap(t *testing.T) {
 // The rules for a server's tools hold for its client's calls, of which the refused and those that a person refuses are
 // answered with the reason; a profile narrows its sandbox.
 func TestMCPWrapRules(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.do(strings.NewReader(thief), "/bin/sh", "-c", "cat > thief.py")
 		a.do(strings.NewReader("[paths]\nprotect = [\"${project}\"]\n"), "/bin/sh", "-c", "cat > narrow.toml")
@@ -154,6 +156,7 @@ decision = "ask"
 // A yes for the project holds for later starts of a server. A call that its client cancels while a person is asked is
 // withdrawn, and never reaches the server.
 func TestMCPWrapCancel(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.do(strings.NewReader(thief), "/bin/sh", "-c", "cat > thief.py")
 		st := newStage(a, "[[tools.rules]]\ntool = \"mcp__thief__ask_*\"\ndecision = \"ask\"\n")

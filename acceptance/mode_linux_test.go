@@ -13,6 +13,7 @@ import (
 //
 //   - Row 001-76 yes: the audit log is right about approve-all
 func TestModeForTooLong(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.start()
 		person := a.personPeer("ann", true)

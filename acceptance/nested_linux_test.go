@@ -65,6 +65,7 @@ print(json.dumps(res))
 // that sandbox's own profile, whatever root it names, files included; a stolen
 // secret opens nothing, and nothing of the approver's is in reach.
 func TestSessionInsideSandbox(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.outsideTmp()
 		// A second project, trusted like the first.

@@ -63,6 +63,7 @@ func clients(node string) []client {
 // Issue "The network", 1: the usual tools reach a listed host and fail clearly for
 // any other. A connection that bypasses the proxy has no route. R-OS-09 R-OS-11
 func TestNetworkClients(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		node, fetcher := modernNode(t), netclient(t)
 		ca := newAuthority(t)

@@ -10,6 +10,7 @@ import (
 // A grant for a time holds for so long, and one for a turn until the next, also for what runs
 // already: the connection that it let through ends with it, and the next one is asked about. R-AP-08 R-OS-09
 func TestHostGrantEnds(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		w.name("one.example", "203.0.113.5")
 		go http.Serve(w.listen("203.0.113.5:80"), http.HandlerFunc(ticking))
@@ -53,6 +54,7 @@ func TestHostGrantEnds(t *testing.T) {
 // R-UX-10, R-LY-08, U3: where commands have no network, the question about one that names a host offers a yes that
 // connects it to that host, for that run; any other host is asked for, and none where the configuration forbids it.
 func TestYesOpensAHost(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		w.name("one.example", "203.0.113.5")
 		w.name("two.example", "203.0.113.5")
@@ -102,6 +104,7 @@ func TestYesOpensAHost(t *testing.T) {
 // R-LY-08, R-OS-09: where commands reach no host, package managers do not try for a minute, and the refusal names the
 // setting that helps.
 func TestPackageManagersFailAtOnce(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		for _, line := range []string{"npm install --no-audit --no-fund left-pad", "python3 -m pip download left-pad"} {

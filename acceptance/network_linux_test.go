@@ -37,6 +37,7 @@ func (a *actor) configured(config string, args ...string) {
 
 // R-OS-09: what is listed is reached, through the proxy; what is not, is not.
 func TestAllowlist(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		w.name("good.example", "203.0.113.5")
 		w.name("evil.example", "203.0.113.66")
@@ -133,6 +134,7 @@ approval = false
 // Issue "The network", 4: a download waits while a person is asked, and
 // continues or fails with the answer. R-OS-09 R-OS-11 R-AP-14
 func TestHostApproval(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		var hits atomic.Int64
 		for i, name := range []string{"one.example", "two.example", "three.example", "four.example"} {
@@ -234,6 +236,7 @@ func TestHostApproval(t *testing.T) {
 // Nobody answers: the connection is refused in the approval's time, and says so.
 // R-AP-14
 func TestHostApprovalTimesOut(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		w.name("one.example", "203.0.113.5")
 		a.configured(strings.ReplaceAll(asking, `"40s"`, `"2s"`))
@@ -258,6 +261,7 @@ func TestHostApprovalTimesOut(t *testing.T) {
 // The person at the terminal of `sbx run` is asked there, while the command
 // waits. R-AP-14 R-OS-09
 func TestHostApprovalInline(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		w.name("one.example", "203.0.113.5")
 		go http.Serve(w.listen("203.0.113.5:80"), http.HandlerFunc(func(rw http.ResponseWriter,

@@ -50,6 +50,7 @@ func serveLoad(l net.Listener) {
 // Issue "The network", 5: the proxy carries at least 60 % of the throughput of a plain
 // local TCP relay in the same run, and holds 500 connections at once. R-OS-09
 func TestNetworkLoad(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		w.name("good.example", "203.0.113.5")
 		go serveLoad(w.listen("203.0.113.5:7000"))

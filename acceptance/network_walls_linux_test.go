@@ -89,6 +89,7 @@ func (s *sink) arrived() string {
 // Issue "The network", 2: the whole catalogue, from inside a real sandbox, with
 // a real resolver and real servers at every address that it tries. R-OS-09
 func TestHostileHostsFromInside(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		c := readCatalogue(t)
 		for name, addrs := range c.Names {
@@ -149,6 +150,7 @@ func TestHostileHostsFromInside(t *testing.T) {
 // Issue "The network", 3: no other process reaches the proxy's listeners of a command.
 // With the proxy stopped or flooded there is no network, and never an open one. R-OS-09
 func TestListenersAreTheCommandsOwn(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		w.name("good.example", "203.0.113.5")
 		var hits atomic.Int64
@@ -265,6 +267,7 @@ func ticking(rw http.ResponseWriter, r *http.Request) {
 // Issue "The network", 3: a reload holds for running commands: what is no longer
 // allowed is cut, what is newly allowed works. R-OS-09 R-OP-02
 func TestReloadCutsConnections(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		w.name("good.example", "203.0.113.5")
 		w.name("other.example", "203.0.113.6")
@@ -307,6 +310,7 @@ func TestReloadCutsConnections(t *testing.T) {
 // A grant that is withdrawn no longer holds for the connection that it let
 // through, nor for the next one. R-AP-21 R-OS-09
 func TestRevokedHostIsCut(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		w.name("one.example", "203.0.113.5")
 		go http.Serve(w.listen("203.0.113.5:80"), http.HandlerFunc(ticking))
@@ -353,6 +357,7 @@ func TestRevokedHostIsCut(t *testing.T) {
 // Mode loopback has a localhost that works; a port of the machine's can be
 // reached there, and one published, where the configuration says so. R-OS-09
 func TestLocalhost(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		const server = `/usr/bin/python3 -m http.server --bind 127.0.0.1 8321 >/dev/null 2>&1 & for i in $(seq 100); do curl -fs -o /dev/null http://127.0.0.1:8321/ && break; sleep 0.1; done; `
 		l, err := net.Listen("tcp", "127.0.0.1:8400")
@@ -408,6 +413,7 @@ func TestLocalhost(t *testing.T) {
 
 // Without network namespaces named hosts are refused, not imitated. R-OS-09 R-OS-04
 func TestAllowlistNeedsNamespaces(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		if err := unix.Mount("/dev/null", "/usr/bin/bwrap", "", unix.MS_BIND, ""); err != nil {
 			t.Fatal(err)

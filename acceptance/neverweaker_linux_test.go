@@ -21,6 +21,7 @@ import (
 //
 //   - Row 000-52 yes (by-mounts): never weaker: the OS sandbox is not less restrictive than the tools' configuration
 func TestNeverWeakerThanTheFileTool(t *testing.T) {
+	t.Parallel()
 	t.Run("by-mounts", func(t *testing.T) {
 		eachUser(t, func(t *testing.T, a *actor) {
 			n := newNarrow(a)
@@ -44,6 +45,7 @@ func TestNeverWeakerThanTheFileTool(t *testing.T) {
 //
 //   - Row 000-53 yes: derive: a read-only sandbox of the tools is read-only for commands
 func TestCommandsInNamedSandboxes(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir -p src lib docs && echo x > lib/b && [ -e .git ] || git init -q .")
 		n := narrow{a: a}

@@ -87,6 +87,7 @@ func delayed(with, without *noticeAsker, pairs int) (more, base time.Duration) {
 // R-UX-13: dead, slow and failing receivers, and a program that hangs, delay no question by a millisecond. With
 // NOTICE_PAIRS the test asks more often.
 func TestBadReceiversDelayNoQuestion(t *testing.T) {
+	t.Parallel()
 	const most, rounds = time.Millisecond, 3
 	pairs, err := strconv.Atoi(os.Getenv("NOTICE_PAIRS"))
 	if err != nil {

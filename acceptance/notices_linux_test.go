@@ -76,6 +76,7 @@ func (a *actor) asked(command string) <-chan result {
 // R-UX-13: a notice goes to a signed webhook and to a program, contains no secret, and answers nothing. Dead, slow and
 // failing receivers delay no question, and the status names them.
 func TestNotices(t *testing.T) {
+	t.Parallel()
 	dead, failing, silent := badReceivers(t)
 	bothUsers(t, func(t *testing.T, a *actor) {
 		server := &noticed{t: t, key: "a key of the test"}
@@ -176,6 +177,7 @@ E`, config, program, server, key, dead, failing, silent))
 
 // R-UX-13: a notification service shows a notice, replaces it before the end, and withdraws it at the answer.
 func TestDesktopNotices(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		monitor := a.desktop()
 		config := filepath.Join(a.dir, "desktop.toml")

@@ -90,6 +90,7 @@ var ordinaryWork = []struct {
 
 // R-OS-03: pins and masks leave ordinary work alone.
 func TestOrdinaryWork(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, a *actor, start func()) {
 		start()
 		layered := strings.Contains(t.Name(), "layered")
@@ -127,6 +128,7 @@ func TestOrdinaryWork(t *testing.T) {
 
 // The question says which protected paths a yes opens; nothing else is opened.
 func TestWideningIsAsked(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.start()
 		if r := a.sbx("trust", a.project); r.code != 0 {
@@ -177,6 +179,7 @@ func (a *actor) question() (id, text string) {
 // The scan after a run enforces protected names that did not exist before it, so the
 // daemon enforces them in full in a project without vendored trees.
 func TestProtectedIsEnforcedInAnOrdinaryProject(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		r := a.sbx("run", "--json", "-c", "echo x > file")
@@ -201,6 +204,7 @@ func TestProtectedIsEnforcedInAnOrdinaryProject(t *testing.T) {
 
 // The daemon moves a command's new file under a protected name to the trash, and reports it.
 func TestQuarantineIsReported(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.direct()
 		r := a.sbx("run", "-c", "mkdir .claude && echo '{}' > .claude/settings.json && echo done")

@@ -18,6 +18,7 @@ import (
 // where the profile lets it have them; everything else is relayed, and in no case is
 // a byte lost, doubled or cut.
 func TestPassedDescriptors(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.start("--mode", "approve-all")
 		sbx := filepath.Join(bin, "sbx")
@@ -97,6 +98,7 @@ func TestPassedDescriptors(t *testing.T) {
 // R-IP-10: by hand, as no sbx would: the daemon itself refuses what the
 // session's profile does not let the command write, and nothing is started.
 func TestPassedByHand(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "") // a descriptor can't be sent through another process
 	a.start()
 	c := &ipc.Client{Socket: filepath.Join(a.socketDir(), "agent.sock")}

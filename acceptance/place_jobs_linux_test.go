@@ -29,6 +29,7 @@ func (a *actor) jobs() []ipc.Job {
 // A server that a command leaves running answers the session's next commands and sees their edits, is listed with its
 // output, is on record, and ends when it is stopped or with the session. Nobody else reaches it. R-LY-09
 func TestJobs(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		for name, start := range map[string]func(){"direct": func() { a.approveAll() }, "layered": a.layered} {
 			start()
@@ -87,6 +88,7 @@ func (a *actor) job(name string) {
 // terminal leaves, and a ninth job, are ended. What a job leaves under a protected name is taken out at its end.
 // R-LY-09 R-LY-06
 func TestJobsBounds(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		s := a.openProgram()
@@ -128,6 +130,7 @@ func TestJobsBounds(t *testing.T) {
 // Sessions with a job each leave nothing: no process, mount, namespace, control group or file; $SESSIONS is how many
 // (make sessions). R-LY-09
 func TestJobsLeaveNothing(t *testing.T) {
+	wholeMachine(t, "it lists all mounts and processes")
 	sessions := 50
 	if n, err := strconv.Atoi(os.Getenv("SESSIONS")); err == nil {
 		sessions = n
@@ -166,6 +169,7 @@ func TestJobsLeaveNothing(t *testing.T) {
 
 // A job that ends with the launch server is listed as cut off. R-LY-09, R-OP-03
 func TestJobsCutOff(t *testing.T) {
+	t.Parallel()
 	if backend != "native" {
 		t.Log("left out: bwrap has no launch server")
 		return

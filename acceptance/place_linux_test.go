@@ -94,6 +94,7 @@ func networksOf(ns string) (n int) {
 // commands without one or on the machine; a command with more than the session's base grants has its own. With the
 // session all of it ends. R-LY-09
 func TestSessionPlace(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		one, two := a.openProgram(), a.openProgram()
@@ -153,6 +154,7 @@ func TestSessionPlace(t *testing.T) {
 
 // Where the commands of a session share nothing, the answer that opens it says so, and nowhere else.
 func TestSessionWithoutPlaceSaysSo(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.start()
 		if r := a.sbx("session", "open", "--json"); r.code != 0 || strings.Contains(r.out, "its own /tmp") {
@@ -172,6 +174,7 @@ func TestSessionWithoutPlaceSaysSo(t *testing.T) {
 // No command moves or replaces a mount of the next one in the session's /tmp, or one on the way to it; what exceeds the
 // limit is removed around them, also under a command that runs. R-LY-09
 func TestSessionPlaceMounts(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		top, err := os.MkdirTemp("/tmp", "place")
 		if err != nil {
@@ -223,6 +226,7 @@ func TestSessionPlaceMounts(t *testing.T) {
 
 // A daemon that is killed takes the place along, and the next one removes its files. R-LY-09
 func TestSessionPlaceKilledDaemon(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		s := a.openProgram()
@@ -243,6 +247,7 @@ func TestSessionPlaceKilledDaemon(t *testing.T) {
 
 // The shared /tmp has the limit of a command's own. What exceeded it is removed: the next command runs. R-LY-09
 func TestSessionPlaceLimit(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("printf '[sandbox.limits]\ntmp = \"4MiB\"\n' > " + a.dir + "/c.toml; chmod 600 " + a.dir + "/c.toml")
 		a.start("--mode", "approve-all", "--config", filepath.Join(a.dir, "c.toml"))
@@ -261,6 +266,7 @@ func TestSessionPlaceLimit(t *testing.T) {
 
 // Ports of the machine and published ones work in the session's place, also for several commands. R-LY-09 R-OS-09
 func TestSessionPlacePorts(t *testing.T) {
+	t.Parallel()
 	eachUserInWorld(t, func(t *testing.T, a *actor, _ *world) {
 		l, err := net.Listen("tcp", "127.0.0.1:8400")
 		if err != nil {

@@ -78,6 +78,7 @@ func (s *atShell) end() {
 // is stopped by name, and ends with the shell: nothing of it is left. Another terminal, a program, an agent that names
 // itself at the same terminal, a command without a terminal and the machine have nothing of it. R-LY-09
 func TestTerminalPlace(t *testing.T) {
+	wholeMachine(t, "it lists all mounts and processes")
 	for _, backend := range []string{"native", "bwrap"} {
 		t.Run(backend, func(t *testing.T) {
 			eachUser(t, func(t *testing.T, a *actor) { terminalPlace(a, backend) })
@@ -176,6 +177,7 @@ func (s *atShell) terminalEnds(other *atShell, ns string, before litter) {
 
 // A daemon that sbx started stays as long as a terminal's job, and ends, being idle, after its shell. R-LY-09 R-IP-09
 func TestTerminalJobKeepsDaemon(t *testing.T) {
+	wholeMachine(t, "it lists all mounts and processes")
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("printf '[approval]\npolicy = \"contained\"\n' > " + a.dir + "/c.toml; chmod 600 " + a.dir + "/c.toml")
 		a.start("--idle-timeout", "1s", "--config", filepath.Join(a.dir, "c.toml"))

@@ -6,6 +6,7 @@ import "testing"
 // it, could not move it, or would not look. For root the modes say nothing; an ordinary user's daemon meets them.
 // R-OS-03
 func TestPlantedOutOfSight(t *testing.T) {
+	t.Parallel()
 	repository := func(dir string) string {
 		return `d=` + dir + `; mkdir -p $d/objects $d/refs && cp .git/HEAD $d/HEAD && printf '[core]\n\tfsmonitor = touch pwned\n' > $d/config; `
 	}

@@ -16,6 +16,7 @@ import (
 // power: what the disk had got at one moment, and nothing that the system still held in
 // memory. The state directory is an ext4 of its own, and a file is its disk.
 func TestPowerCut(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can mount a file system from a file; CI runs this as root")
 		return

@@ -52,6 +52,7 @@ const withNode = `[presets] use = ["node"]`
 // with the preset in force. It works where the command was asked for, on the full screen, line by line, and in the web
 // (TestWebKeys).
 func TestPresetByOneKey(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.withUnseen()
 		s := newScreen(a, "run", "-c", "pnpm test && touch made")
@@ -134,6 +135,7 @@ func (a *actor) onRecord(operation string) {
 // R-UX-08, R-IP-01: presets are added through the approver's socket alone, by somebody who may answer, for what was
 // shown; and where that fails the screen names the reason, and the question stays.
 func TestPresetIsNotAdded(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.withUnseen()
 		run := a.begin("run", "-c", "pnpm test")
@@ -197,6 +199,7 @@ func (a *actor) post(socket, path, body string) string {
 
 // R-IP-01: the program that asks can't add the presets of its own question, nor can the agent's client.
 func TestPresetIsNotOnesOwn(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.withUnseen()
 		agent := a.agentPeer("asker")
@@ -226,6 +229,7 @@ func TestPresetIsNotOnesOwn(t *testing.T) {
 
 // R-UX-08, R-OS-06: a preset that the operator's configuration does not have is not offered, and can't be added.
 func TestPresetOfTheOperator(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		if os.Geteuid() != 0 {
 			t.Log("left out: only root can give the daemon an /etc of its own; CI runs this as root")

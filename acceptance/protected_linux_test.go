@@ -59,6 +59,7 @@ func (a *actor) inFreshProject(f func()) {
 // R-FS-03 R-OS-03: each name of the table in SECURITY.md, in commands: one that changes the file,
 // replaces it, creates it deep in the tree, as a file and as a folder, and below dependencies.
 func TestProtectedNamesInCommands(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.direct()
 		const few = 12 // with the folders above them, no more than mounts can hold
@@ -111,6 +112,7 @@ func attemptNames(t *testing.T, a *actor, cases []protectedCase) {
 // R-SH-04 R-FS-03: a command line that names a file of the table asks, and asks twice for what other
 // programs execute or trust, at once or in a build.
 func TestProtectedNamesInQuestions(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.start()
 		cases := protectedCases(profile.Executed, profile.Built, profile.Watched)
@@ -130,6 +132,7 @@ func TestProtectedNamesInQuestions(t *testing.T) {
 // R-FS-03: the file tool asks before it creates a file of the table, twice for the first two classes,
 // and one yes too few changes nothing. The first name of each row is approved, and written.
 func TestProtectedNamesInTheFileTool(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir docs")
 		a.start()

@@ -78,6 +78,7 @@ func (s *screen) ends() {
 // vim opens, edits and saves a file; ctrl-C reaches the command and not its shell;
 // a resize arrives; jobs are stopped, listed and brought back.
 func TestTerminal(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.start("--mode", "approve-all")
 		if got := a.sbx("trust", a.project); got.code != 0 {

@@ -12,6 +12,7 @@ import (
 // print a file from outside the project. Each runs for real, in a project that commands can write to and where nobody
 // approves anything. None may create the file pwned, or print the word that the directory outside contains.
 func TestReadersThatDoMore(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		outside := a.project + "-outside"
 		t.Cleanup(func() { os.RemoveAll(outside) })

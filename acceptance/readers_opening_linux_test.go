@@ -11,6 +11,7 @@ import (
 // R-UX-10, R-LY-08: a question about a command that names a file outside the project offers a yes that opens the
 // file for reading, for that run. Secrets, links and what other programs' settings are have no such offer.
 func TestYesOpensAFileOutside(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		data := filepath.Join(a.home, "datasets-of-a-test")

@@ -42,6 +42,7 @@ func (a *actor) refusedBy(script string) (list []refused, warnings []string) {
 // which rule, and how to permit it: writes, connections and system calls. The
 // kernel has nobody to tell of a read that it refused.
 func TestRefusalsAreReported(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		outside := filepath.Join(a.dir, "outside")
 		a.sh("mkdir " + outside + " && echo old > " + outside + "/file && ln -s " + outside + "/file link && git add link && git commit -qm link")
@@ -122,6 +123,7 @@ func TestRefusalsAreReported(t *testing.T) {
 
 // A refusal to connect to an address that the network mode does not grant names the address.
 func TestRefusedAddressesAreReported(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.configured("[network]\nmode = \"loopback\"\n", "--mode", "approve-all")
 		list, _ := a.refusedBy("exec 3<>/dev/tcp/192.0.2.1/8080; exec 4<>/dev/tcp/127.0.0.1/9; true")
@@ -136,6 +138,7 @@ func TestRefusedAddressesAreReported(t *testing.T) {
 // allowlist for hosts, full for what no proxy carries. Where a rule or [shell] network is the cause, the hint
 // names that. The remedy is then followed, and works.
 func TestRefusedSocketsNameTheRemedy(t *testing.T) {
+	t.Parallel()
 	const (
 		serve = `python3 -c 'import socket as s; l = s.create_server(("127.0.0.1", 0)); s.create_connection(l.getsockname())'`
 		six   = `python3 -c 'import socket as s; s.create_server(("::1", 0), family=s.AF_INET6)'`
@@ -178,6 +181,7 @@ func TestRefusedSocketsNameTheRemedy(t *testing.T) {
 // Refused calls without end are refused without end, and neither hang the
 // command nor hold up anybody else.
 func TestFloodOfRefusals(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAllCold(a.counted()...)
 		a.sbx("run", "--", "true")
@@ -217,6 +221,7 @@ print("done")'`
 // A daemon below another seccomp listener can't observe refusals. The result and the
 // status say so, and the sandbox enforces everything else unchanged.
 func TestRefusalsNotAvailable(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		self, err := os.Executable()
 		if err != nil {
@@ -261,6 +266,7 @@ func TestRefusalsNotAvailable(t *testing.T) {
 // A daemon that has recorded its start and can't serve records its end, too: the log holds no daemon that never ran.
 // R-AU-03
 func TestStartThatFailsIsRecorded(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.start()
 		a.stop()

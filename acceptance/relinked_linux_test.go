@@ -40,6 +40,7 @@ cp %s /etc/sandboxd/%s &&
 //
 //   - Row card-04 yes (operator's hide): the derived profile is intersected with the operator's
 func TestRetargetedLinks(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		for _, row := range []struct {
 			key, user, operator string
@@ -105,6 +106,7 @@ func TestRetargetedLinks(t *testing.T) {
 // What a command can write it can replace by a link: nothing is granted through such a link, neither to commands
 // nor to the file tool.
 func TestGrantsDoNotFollowWhatCommandsLink(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		file := filepath.Join(a.dir, "config.toml")
 		a.sh("mkdir -p ~/relinked/.kube ~/relinked/own; echo SECRET | tee ~/relinked/f > ~/relinked/.kube/f; cat > " +

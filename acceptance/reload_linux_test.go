@@ -11,6 +11,7 @@ import (
 // even one that the agent executes itself, which the daemon does not check again at its start. The
 // question about an untrusted project says that a yes trusts the project, and the yes does so.
 func TestReloadWhileAsked(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
 		p := &performance{t: t, st: st, open: map[[2]string]*opened{}, calls: map[string]*made{}}

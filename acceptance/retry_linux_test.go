@@ -13,6 +13,7 @@ import (
 // A client that lost its connection while a person is asked sends its request again, with the
 // same key. The daemon does not report the caller as gone: it asks and executes once. R-IP-02
 func TestRetryOutlivesTheFirst(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	st := newStage(a, "[approval]\ntimeout = \"60s\"\n")
 	person := st.persons["terminal"]

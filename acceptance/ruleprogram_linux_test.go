@@ -14,6 +14,7 @@ import (
 //
 //   - Row 001-83 yes: rules that a program of the operator adds
 func TestRuleProgram(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		program := filepath.Join(a.project, "policy")
 		write := func(name, script string) {

@@ -11,6 +11,7 @@ import (
 // Issue "The main job", 2: what reads runs unasked, with git's output and git's status.
 // R-SH-03 R-IP-09 (the daemon starts by itself)
 func TestGitStatusRunsUnasked(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.sh("echo more >> README; touch untracked")
 		want := a.sh("git status")
@@ -30,6 +31,7 @@ func TestGitStatusRunsUnasked(t *testing.T) {
 // Issue "The main job", 2: what writes asks; n leaves nothing and says why; y writes.
 // R-AP-14 (no person: no), R-UX-06
 func TestWritingAsks(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		file := filepath.Join(a.project, "new.txt")
 		absent := func(after string) {
@@ -71,6 +73,7 @@ func TestWritingAsks(t *testing.T) {
 //
 //   - Row 000-37 yes: without a terminal nobody is prompted, and without an answer it is a no
 func TestWithoutATerminalItIsDenied(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		config := filepath.Join(a.dir, "config.toml")
 		a.sh("printf '[approval]\\ntimeout = \"1s\"\\ntimeout_remote = \"1s\"\\n' > " + config)
@@ -91,6 +94,7 @@ func TestWithoutATerminalItIsDenied(t *testing.T) {
 
 // DESIGN §9: exit statuses that scripts depend on.
 func TestExitStatuses(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		for _, c := range []struct {

@@ -11,6 +11,7 @@ import (
 // initial state: its end does not restore the removed files, even if they are too many
 // for mounts. The daemon restores a person's files, and they stay. R-OS-03
 func TestPlantsOfRunsAtTheSameTime(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.sh(`for i in $(seq 130); do mkdir d$i e$i; echo mine $i > e$i/.envrc; done`)
 		a.direct()

@@ -143,6 +143,7 @@ const ownTerminal = 12
 // Issue "The socket", 3. R-IP-01, R-OP-05: who asked cannot answer, as far as
 // the kernel can tell; each way is tried in each mode, and SECURITY.md has the same table.
 func TestSelfApproval(t *testing.T) {
+	t.Parallel()
 	b, err := os.ReadFile("../SECURITY.md")
 	if err != nil {
 		t.Fatal(err)
@@ -199,6 +200,7 @@ func TestSelfApproval(t *testing.T) {
 
 // R-IP-01: [approval] inline = false alone refuses the yes at a terminal that the asking program opens.
 func TestOwnTerminalWithoutInline(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.writeAsker()
 		a.configured("[approval]\ntimeout = \"20s\"\ninline = false\n")
@@ -230,6 +232,7 @@ func (a *actor) writeAsker() {
 // A stop that a person has set is not lifted by those whom it stops: neither by the
 // process that asked nor by what it starts. A person lifts it. R-AP-12
 func TestOwnStopStays(t *testing.T) {
+	t.Parallel()
 	besideAsker(t, func(ctx context.Context, t *testing.T, a *actor, person *peer) {
 		cmd := a.command(ctx, "/usr/bin/python3", filepath.Join(a.dir, "asker.py"), a.socketDir(), "stopped")
 		in, err := cmd.StdinPipe()
@@ -280,6 +283,7 @@ func TestOwnStopStays(t *testing.T) {
 // children, by any name of the directory and over either socket. A person can. The daemon does not
 // recognise a process that trusts before it opens its session (SECURITY.md). R-IP-01, R-IP-07
 func TestOwnTrustIsNone(t *testing.T) {
+	t.Parallel()
 	besideAsker(t, func(ctx context.Context, t *testing.T, a *actor, person *peer) {
 		got := a.do(nil, "/usr/bin/python3", filepath.Join(a.dir, "asker.py"), a.socketDir(), "trust")
 		if want := strings.Repeat(string(ipc.CodeSelfApproval)+"\n", 4) + "no_route\n"; got.out != want {
@@ -441,6 +445,7 @@ func answerTo(p *peer, q ipc.Approval) string {
 // R-IP-01: an answer to several questions at once does not answer the answerer's own, though
 // another process of the session has asked the same.
 func TestGroupAnswerIsNoneToOnesOwn(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.start()
 		ctx, cancel := within(t)

@@ -39,6 +39,7 @@ type verdictLine struct{ ID, Decision, Why, Rule string }
 // Cases that prepare a repository or configuration of their own get a project
 // and a daemon of their own.
 func TestApprovalCatalogue(t *testing.T) {
+	t.Parallel()
 	cases := approvalCases(t)
 	groups := map[string][]shelltest.Case{}
 	var order []string

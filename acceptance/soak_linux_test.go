@@ -53,6 +53,7 @@ func (a *actor) usage() usage {
 // threads where they were, and the log grows by the same for each command.
 // SOAK=100000 is a day's worth; docs/benchmarks.md has the numbers.
 func TestSoak(t *testing.T) {
+	wholeMachine(t, "it measures the load")
 	total := 400
 	if s := os.Getenv("SOAK"); s != "" {
 		n, err := strconv.Atoi(s)

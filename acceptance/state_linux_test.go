@@ -85,6 +85,7 @@ func (a *actor) untilMakes(want bool) (last result) {
 // R-AU-03: while the state directory is read-only, neither a running daemon nor one
 // that starts then runs a command.
 func TestStateIsReadOnly(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can mount a small file system; CI runs this as root")
 		return
@@ -141,6 +142,7 @@ func TestStateIsReadOnly(t *testing.T) {
 // R-AU-02, R-AU-03: files begin and old ones go while commands run side by side;
 // none of them notices.
 func TestLogRotatesUnderLoad(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	config := filepath.Join(a.dir, "config.toml")
 	if err := os.WriteFile(config, []byte("[audit]\nrotate_size = \"4KiB\"\nkeep = 5\n"), 0o600); err != nil {

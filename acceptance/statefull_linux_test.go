@@ -110,6 +110,7 @@ const waits = "sbx run %s -c 'touch runs; while [ ! -e go-on ]; do sleep 0.05; d
 // nothing more runs, no person is asked, and nobody is said to have stopped anything; with
 // room again the same session continues, on record, without a resume.
 func TestStateIsFull(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can mount a small file system; CI runs this as root")
 		return
@@ -210,6 +211,7 @@ func (a *actor) mended() {
 // nothing more and says why; when the log is back, that end is on record, first, and the
 // session continues by itself.
 func TestEndIsUnrecorded(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAllCold()
 		s := a.inOneSession("shell")
@@ -248,6 +250,7 @@ func TestEndIsUnrecorded(t *testing.T) {
 // R-AU-03: the API's code on a full disk is that of the log, for commands, files and checks,
 // and a stop by a person outlives it.
 func TestStateIsFullAPI(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can mount a small file system; CI runs this as root")
 		return

@@ -13,6 +13,7 @@ import (
 // command is another question, whose answer is none to this one, and a ticket for the
 // command is none for input that nobody saw. R-AP-05
 func TestAYesIsToItsInput(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.start()
 		ctx, cancel := within(t)

@@ -29,6 +29,7 @@ p.wait()
 // A kill during the start of a sandbox leaves nothing behind: the next daemon ends the
 // first process that bwrap's death leaves waiting without end. R-OP-03
 func TestStuckSandboxesEnd(t *testing.T) {
+	wholeMachine(t, "it lists all processes with a mark")
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.stop()
 		cmd := a.command(t.Context(), "/usr/bin/python3", "-c", halfway)
@@ -94,6 +95,7 @@ func (a *actor) endsBwrap(ended <-chan struct{}) bool {
 // too. bwrap's child requests the signal for bwrap's death only as its last step: a child whose bwrap
 // died before that step would run as long as its command. R-OP-03
 func TestDeathOfBwrapAsItComesUp(t *testing.T) {
+	wholeMachine(t, "it lists all processes with a mark")
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.launch = func() { a.configured("[sandbox]\nwarm = 0\nbackend = \"bwrap\"\n", "--mode", "approve-all") }
 		a.launch()

@@ -10,6 +10,7 @@ import (
 // holds only the way to what is shown; PATH has the person's directories that can be executed from and not
 // written; a trusted project's commands have a loopback of their own, and others have no network.
 func TestExpectedInside(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		tools, project := a.dir+"/tools", a.project+"/bin"
 		a.sh("mkdir -p " + tools + " " + project + " ~/hidden-tools; cd " + tools +

@@ -20,6 +20,7 @@ func (a *actor) in(script string) result {
 // R-OS-05, R-UX-07: a limit on open files that is too low for a daemon is what the error
 // names, and not what it would have failed at; sbx itself needs next to none.
 func TestFewDescriptors(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		r := a.in("ulimit -n 20; exec $sbx run -- true")
 		if r.code != 125 || !strings.Contains(r.err, "at most 20 files may be open") ||
@@ -40,6 +41,7 @@ func TestFewDescriptors(t *testing.T) {
 // R-UX-07, R-IP-09: wherever sbx is called from, it works or says what is wrong and what
 // to do. None of these may hang or end with the stack of a program that crashed.
 func TestEnvironmentAroundTheRun(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		for _, c := range []struct{ what, script string }{
 			{"of cron", "exec env -i HOME=$HOME SHELL=/bin/sh SBX_SOCKET_DIR=$SBX_SOCKET_DIR SBX_STATE_DIR=$SBX_STATE_DIR $sbx"},
@@ -88,6 +90,7 @@ func TestEnvironmentAroundTheRun(t *testing.T) {
 // R-IP-09: sbx finds a daemon that a person started by hand, with no socket directory configured
 // for either, and without a runtime directory.
 func TestStartedByHand(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("left out: a developer's own daemon may serve there; CI runs this as root")
 		return
@@ -109,6 +112,7 @@ func TestStartedByHand(t *testing.T) {
 
 // R-IP-09, R-UX-07: sbx reports a directory of the configuration that the daemon does not use.
 func TestPlacesOverruled(t *testing.T) {
+	t.Parallel()
 	a := ordinaryActor(t)
 	file := filepath.Join(a.dir, "c.toml")
 	a.sh("printf '[daemon]\nstate_dir = \"/nowhere\"\n' > " + file + "; chmod 600 " + file)
@@ -120,6 +124,7 @@ func TestPlacesOverruled(t *testing.T) {
 
 // R-UX-07: both programs report that their user is in no password database.
 func TestNoHome(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can be another user; CI runs this as root")
 		return
@@ -140,6 +145,7 @@ func TestNoHome(t *testing.T) {
 // R-OS-07: a hidden or read-only path through a symbolic link protects the target of the link, as a granted path
 // grants the target.
 func TestConfiguredThroughLinks(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		disk, link := filepath.Join(a.dir, "disk"), filepath.Join(a.dir, "data")
 		a.sh("mkdir -p " + disk + "/secret " + disk + "/fixed && echo CANARY > " + disk + "/secret/k && echo CANARY > " +

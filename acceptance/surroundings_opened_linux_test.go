@@ -26,6 +26,7 @@ func (a *actor) askedToOpen(line string, answer ...string) (ipc.Approval, result
 // left of a place that a command did not use, even after a death. Places of secrets and settings, other people's
 // directories and links are not offered.
 func TestOnlyYesOpensThePath(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.startWith("[approval]\ntimeout = \"1m\"\n")
 		a.sbx("trust")

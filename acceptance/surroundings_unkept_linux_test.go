@@ -15,6 +15,7 @@ import (
 // R-LY-08: a write to a place that ends with the sandbox is in the result; what is temporary, or a tool's own state,
 // and not named by the words, only there. A worktree that would be lost is refused before it runs.
 func TestNothingVanishes(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.start("--mode", "approve-all")
@@ -78,6 +79,7 @@ func TestNothingVanishes(t *testing.T) {
 
 // A path with ".." is found while others rename: openat2(2) gives up with EAGAIN then. R-LY-08
 func TestUnkeptBesideRenames(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.start("--mode", "approve-all")
 		a.sh("mkdir src")

@@ -22,6 +22,7 @@ type typist struct {
 // TestTutorial types docs/tutorial.md: each line of its sh blocks, each key that it says
 // to press, and looks on the screen for each line of its text blocks.
 func TestTutorial(t *testing.T) {
+	t.Parallel()
 	doc, err := os.ReadFile("../docs/tutorial.md")
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +61,7 @@ func TestTutorial(t *testing.T) {
 // TestReadmeSteps types the commands of README.md's ten minutes in a git project that has this tree's VERSION: those
 // that ask by their comment are answered with yes. Each exits with 0.
 func TestReadmeSteps(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)

@@ -76,6 +76,7 @@ func (a *actor) task(name string, list map[string][]string) (last result) {
 // The tasks of docs/questions.md hold as they are written. R-UX-07 R-AP-08: an answer of the scope project holds in
 // every session of that project, and in no other.
 func TestFiveTasks(t *testing.T) {
+	t.Parallel()
 	list := tasks(t)
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		w.name("one.example", "203.0.113.5")
@@ -129,6 +130,7 @@ func TestFiveTasks(t *testing.T) {
 
 // The task that needs a browser, in a browser: R-UX-03.
 func TestTaskInBrowser(t *testing.T) {
+	t.Parallel()
 	list := tasks(t)
 	a := newActor(t, "")
 	t.Cleanup(func() { a.sbx("stop", "--now") })

@@ -15,6 +15,7 @@ const commits = "echo more >> src/one.txt && git add -A && git commit -qm second
 // R-LY-04, layers.md rule 4: an undo waits for no lock of git and overrides none: where git holds the index or a
 // reference that would change, it names the lock and changes nothing. Without one it leaves no lock of its own.
 func TestUndoRefusesGitsLocks(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
@@ -60,6 +61,7 @@ func TestUndoRefusesGitsLocks(t *testing.T) {
 // R-LY-04, layers.md rule 4: git can't write while an undo changes its directory, also where the daemon and its worker
 // are killed meanwhile; the next daemon removes the locks, and the undo can be finished.
 func TestUndoHoldsGitsLocks(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
@@ -123,6 +125,7 @@ func TestUndoHoldsGitsLocks(t *testing.T) {
 // R-LY-04, layers.md rule 4: an undo restores no reference whose objects git has removed meanwhile: it names the object
 // and changes nothing, and --rest leaves the whole git directory as it is.
 func TestUndoNeedsGitsObjects(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
@@ -157,6 +160,7 @@ func TestUndoNeedsGitsObjects(t *testing.T) {
 
 // R-LY-04: objects that a command removed come back with the references to them.
 func TestUndoBringsGitsObjectsBack(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()
@@ -183,6 +187,7 @@ func TestUndoBringsGitsObjectsBack(t *testing.T) {
 // R-LY-04, layers.md rule 4: a git directory is undone as one unit: a path in it means all of it, and one in the
 // work tree leaves it alone.
 func TestUndoOfAPathTakesTheWholeGitDirectory(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.containedLayers("")
 		a.repository()

@@ -69,6 +69,7 @@ func withoutObjects(everything string) string {
 // R-LY-11, R-LY-04: a command that a person approved deletes and changes uncommitted work; undo gives
 // everything back: contents, modes, times, links, and git's own state.
 func TestUndoOfRuns(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.direct()
@@ -106,6 +107,7 @@ func TestUndoOfRuns(t *testing.T) {
 // R-LY-11: undo takes a repository that runs created along with its objects, also where later runs added some; created
 // objects of one that was there stay, and so does a dependencies' tree with the folder that was created for it.
 func TestUndoOfCreatedRepositories(t *testing.T) {
+	t.Parallel()
 	const commit = "git -c user.name=a -c user.email=a@b commit -qm"
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
@@ -164,6 +166,7 @@ func TestUndoOfCreatedRepositories(t *testing.T) {
 // R-LY-11: undo of all changes of a while leaves in the trash what a command made under a protected name, which was not
 // there before; it comes back by its own id.
 func TestUndoSinceLeavesTheTrash(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.direct()
@@ -184,6 +187,7 @@ func TestUndoSinceLeavesTheTrash(t *testing.T) {
 // R-LY-11: undo refuses what changed since, names it, and offers the rest; a part can be undone by
 // itself; nothing of what changed since is lost.
 func TestUndoOfRunsRefusesLaterChanges(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.direct()
@@ -217,6 +221,7 @@ func TestUndoOfRunsRefusesLaterChanges(t *testing.T) {
 // R-LY-11: a daemon that is killed while a command runs leaves a change set that the next one finds
 // and can undo.
 func TestUndoOfARunThatWasCutOff(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.direct()
@@ -247,6 +252,7 @@ func TestUndoOfARunThatWasCutOff(t *testing.T) {
 
 // R-LY-11: what a snapshot lacks is said, and such a run is not covered.
 func TestRunsThatAreNotCovered(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		config := filepath.Join(a.dir, "config.toml")
 		text := "[sandbox]\nlayers = \"off\"\n[files.undo]\nkeep_bytes = 4000000\n"
@@ -277,6 +283,7 @@ func TestRunsThatAreNotCovered(t *testing.T) {
 // R-LY-11, rule 22: a snapshot reads a file again only where it may have changed: the worker has leases, by which it
 // sees that nobody has a file open for writing.
 func TestSnapshotsReadFilesOnce(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.direct()
 		a.sh("truncate -s 400M big")
@@ -301,6 +308,7 @@ func TestSnapshotsReadFilesOnce(t *testing.T) {
 // R-LY-11: where nobody may list the project's directory, the result of a run and the answer of an undo name the cause
 // and the remedy, which helps.
 func TestUndoWhereTheProjectCannotBeListed(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.direct()
 		remedy := func(why string) {

@@ -73,6 +73,7 @@ func (a *actor) runs() (list []ipc.Change) {
 // R-LY-11: each turn of a whole agent inside is a change that can be undone by itself, the latest first, and all of
 // the run by its id, before and after an undo of a turn.
 func TestUndoOfTurns(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()
@@ -136,6 +137,7 @@ func TestUndoOfTurns(t *testing.T) {
 
 // R-LY-11, R-OP-03: a daemon that is killed in the second turn of an agent leaves a change for each.
 func TestUndoOfTurnsThatWereCutOff(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()
@@ -167,6 +169,7 @@ func TestUndoOfTurnsThatWereCutOff(t *testing.T) {
 // R-LY-11: a turn of a session is one of each direct run that it has. Where the project can't be compared then, the
 // turn has no change of its own, and the run's end says why.
 func TestUndoOfTurnsOfAProgram(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		file := filepath.Join(a.dir, "direct.toml")
 		a.sh("umask 077; printf '[sandbox]\\nlayers = \"off\"\\n[files.undo]\\nkeep_bytes = 4000000\\n' > " + file)

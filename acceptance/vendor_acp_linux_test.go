@@ -14,6 +14,7 @@ import (
 // An agent from npm, inside the sandbox, and a client from npm as its editor: commands run in terminals, after one
 // question where one is due, files are written and read, and the model reads the reasons of refusals.
 func TestACPThemselves(t *testing.T) {
+	t.Parallel()
 	packages := vendorPackages(t, "@zed-industries/claude-code-acp@0.16.2", "@agentclientprotocol/sdk@2.4.0")
 	if packages == "" {
 		return

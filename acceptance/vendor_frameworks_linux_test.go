@@ -83,6 +83,7 @@ type frameworkCall struct {
 // Programs that build agents, with the client's tools and backends for their packages: commands run in the sandbox, a
 // no and a limit reach the model with the reason, a yes for the session holds, and files go through the daemon. R-IP-06
 func TestFrameworksThemselves(t *testing.T) {
+	t.Parallel()
 	var pkgs []string
 	for _, f := range frameworks {
 		pkgs = append(pkgs, f.pkgs...)

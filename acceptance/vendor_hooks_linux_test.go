@@ -190,6 +190,7 @@ func countedAnswers(mu *sync.Mutex, asked map[string]int32) func(ipc.Approval) i
 // reaches the model with its reason, a yes for the session holds, the sandbox and its limit hold the command. It is as
 // before when the hook is taken out. R-IP-03
 func TestHookedAgentsThemselves(t *testing.T) {
+	t.Parallel()
 	for _, agent := range hookedAgents {
 		t.Run(agent.name, func(t *testing.T) {
 			packages := vendorPackages(t, agent.pkg+"@"+agent.version)

@@ -56,6 +56,7 @@ var insideAgents = []struct {
 // An agent's own program works in its project as a whole inside the sandbox, after one question: it edits, tests, asks
 // a server of its own, and commits; and nothing of the home is changed. R-IP-08
 func TestAgentsInsideThemselves(t *testing.T) {
+	t.Parallel()
 	for _, agent := range insideAgents {
 		t.Run(agent.name, func(t *testing.T) {
 			packages := vendorPackages(t, agent.pkg)
@@ -125,6 +126,7 @@ env = { SBX_SOCKET_DIR = %q, SBX_STATE_DIR = %q }
 // Codex sends its processes and its file operations to its own exec-server, which runs inside the sandbox: commands and
 // patches change the project, and nothing of the home can be read or changed. Codex itself stays outside.
 func TestCodexExecServerItself(t *testing.T) {
+	t.Parallel()
 	packages := vendorPackages(t, "@openai/codex@0.169.0")
 	if packages == "" {
 		return

@@ -184,6 +184,7 @@ func codexArgs(port string) []string {
 // Claude Code loads the hook that was installed, runs the rewritten command, and
 // gives the model what the sandbox answered.
 func TestClaudeCodeItself(t *testing.T) {
+	t.Parallel()
 	packages := vendorPackages(t, "@anthropic-ai/claude-code@2.1.330")
 	if packages == "" {
 		return
@@ -256,6 +257,7 @@ func (v *vendor) codexHome() string {
 // Codex loads the hook that was installed, runs the rewritten command, and starts
 // sbx mcp and calls its tools.
 func TestCodexItself(t *testing.T) {
+	t.Parallel()
 	packages := vendorPackages(t, "@openai/codex@0.169.0")
 	if packages == "" {
 		return

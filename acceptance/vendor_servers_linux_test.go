@@ -60,6 +60,7 @@ var serverClients = []struct {
 // The servers of others run in the sandbox under the agents' own programs, each after one question: their tools answer,
 // what they may not do fails, and the client reads why; a rule for a tool holds.
 func TestWrappedServersThemselves(t *testing.T) {
+	t.Parallel()
 	for _, client := range serverClients {
 		t.Run(client.name, func(t *testing.T) {
 			packages := vendorPackages(t, client.pkg, "@modelcontextprotocol/server-everything",

@@ -14,6 +14,7 @@ import (
 // publishes, and hold to what Codex's parser takes (docs/integrations.md has the
 // places).
 func TestHookAnswersFitTheVendors(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	newStage(a, shortTimes)
 	answers := map[string]string{}

@@ -23,6 +23,7 @@ type damaged struct {
 // R-AU-02: the log of a real daemon, over many files: whatever is edited,
 // removed, put elsewhere, doubled or cut is found by sbx log verify, at its place.
 func TestLogVerifyFindsEveryDamage(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	config := filepath.Join(a.dir, "config.toml")
 	if err := os.WriteFile(config, []byte("[audit]\nrotate_size = \"6KiB\"\n"), 0o600); err != nil {

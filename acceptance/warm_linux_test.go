@@ -49,6 +49,7 @@ func (a *actor) warmUpWith(line string) {
 // R-OS-02, warm sandboxes: after any change between the preparation of a sandbox and
 // its use, the sandbox enforces the same as one created at the moment of use.
 func TestWarmIsNeverWeaker(t *testing.T) {
+	t.Parallel()
 	const hide = "printf '[sandbox]\nhidden = [\"secret\"]\n' > .sandboxd.toml; "
 	const hideKey = "printf '[sandbox]\nhidden = [\"sub/key\"]\n' > .sandboxd.toml; "
 	for _, c := range []struct {
@@ -117,6 +118,7 @@ func TestWarmIsNeverWeaker(t *testing.T) {
 // R-LY-01, R-LY-10: a layered run in a sandbox that waited sees the project as it is at its start, and what it writes
 // lands. Where the project's own directory has other metadata, the run gets a new sandbox.
 func TestWarmLayersShowTheProject(t *testing.T) {
+	t.Parallel()
 	const hide = "printf '[sandbox]\nhidden = [\"secret\"]\n' > .sandboxd.toml; "
 	const hideKey = "printf '[sandbox]\nhidden = [\"sub/key\"]\n' > .sandboxd.toml; "
 	for _, c := range []struct {
@@ -162,6 +164,7 @@ func TestWarmLayersShowTheProject(t *testing.T) {
 
 // R-OP-03: the layers of sandboxes that wait are deleted with those, and by the next daemon.
 func TestWarmLayersAreDeleted(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		for _, kill := range []bool{false, true} {
 			a.layered()
@@ -189,6 +192,7 @@ func TestWarmLayersAreDeleted(t *testing.T) {
 
 // R-OP-03: sandboxes that wait end with the daemon, however that ends.
 func TestWarmEndsWithTheDaemon(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, a *actor) {
 		for _, how := range []string{"stopped", "killed"} {
 			a.approveAll()

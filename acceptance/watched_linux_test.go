@@ -11,6 +11,7 @@ import (
 // there, and whatever happened to the tree since the last scan. Commands that do nothing make the daemon scan each tree
 // until it knows and watches all of it. Then a change happens outside, and a command plants. R-OS-03
 func TestPlantedWhereNobodyLooked(t *testing.T) {
+	t.Parallel()
 	// More events than the kernel keeps (16,384, fs.inotify.max_queued_events), no two equal ones in a row.
 	const many = "touch -ch $(for i in $(seq 9000); do echo q/1 q/2; done)"
 	plants := []struct {

@@ -82,6 +82,7 @@ func (a *actor) browse(script string, env ...string) {
 // R-UX-03: the web approver, end to end in a real browser. R-AP-15 R-AP-14
 // R-AP-13 R-AP-10
 func TestWebApprover(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	for _, r := range []struct{ script, config string }{
 		{"approve.mjs", "[daemon]\npending = 500\n[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n"},
@@ -95,6 +96,7 @@ func TestWebApprover(t *testing.T) {
 
 // R-UX-09, R-UX-08: keys at the web approver, in a real browser. KEYSTROKES is how many random sequences it takes.
 func TestWebKeys(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	a.unseen()
 	a.withGateway("[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n")
@@ -104,6 +106,7 @@ func TestWebKeys(t *testing.T) {
 
 // R-UX-03, R-LY-05: held change sets in a real browser, and the question at a layer's landing.
 func TestWebHeldChanges(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	a.withGateway("[sandbox]\nbackend = \"" + overlays + "\"\n[approval]\ntimeout = \"1m\"\ntimeout_remote = \"1m\"\n")
 	a.sbx("trust")
@@ -115,6 +118,7 @@ func TestWebHeldChanges(t *testing.T) {
 
 // R-UX-03, R-FS-08, R-LY-04: a run is undone in a real browser, with a question where its undoing asks.
 func TestWebUndo(t *testing.T) {
+	t.Parallel()
 	a := newActor(t, "")
 	a.withGateway("[sandbox]\nbackend = \"" + overlays + "\"\n[approval]\ntimeout = \"1m\"\ntimeout_remote = \"1m\"\n")
 	a.sbx("trust")
@@ -123,6 +127,7 @@ func TestWebUndo(t *testing.T) {
 
 // The pictures of docs/img can be made: make pictures keeps them.
 func TestWebPictures(t *testing.T) {
+	t.Parallel()
 	to := os.Getenv("PICTURES")
 	if to == "" {
 		to = t.TempDir()

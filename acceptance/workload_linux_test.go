@@ -10,6 +10,7 @@ import (
 
 // Issue "The main job", 4: real work runs unharmed and with the same result as outside.
 func TestWorkloads(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		t.Run("go test of a third-party module", func(t *testing.T) { goModule(t, a) })

@@ -25,7 +25,7 @@ func profiles(t testing.TB) int {
 	if testing.Short() {
 		return 20
 	}
-	return 200
+	return 80
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

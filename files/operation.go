@@ -150,8 +150,8 @@ type Match struct {
 	Clipped bool `json:"clipped,omitempty"`
 }
 
-// toolNames are the names under which the operations are asked about, logged
-// and granted: those of the source specification where it has one.
+// toolName is the name under which the operation is asked about, logged
+// and granted: that of the source specification where it has one.
 func (r Request) toolName(exists bool) string {
 	switch r.Op {
 	case Write:

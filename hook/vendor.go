@@ -118,7 +118,7 @@ type fieldNames struct {
 // claudeNames are Claude Code's, which most agents use.
 var claudeNames = &fieldNames{"cwd", "hook_event_name", "tool_name", "tool_input", "tool_use_id", "session_id"}
 
-// read decodes a call strictly enough to identify its tool and input.
+// call decodes a call strictly enough to identify its tool and input.
 func (v Vendor) call(input []byte) (c call, err error) {
 	if len(bytes.TrimSpace(input)) == 0 {
 		return c, errors.New("standard input is empty")

@@ -10,7 +10,7 @@ import (
 
 const ioctlGetTermios = unix.TIOCGETA
 
-// O_PATH is Linux's.
+// isPathOnly is false: O_PATH is Linux's.
 func isPathOnly(int) bool { return false }
 
 func deviceOf(fi os.FileInfo) uint64 { return uint64(fi.Sys().(*syscall.Stat_t).Rdev) }

@@ -5,10 +5,9 @@ import (
 	"os"
 	"strconv"
 	"testing"
-)
 
-// checks is how many cases each property is tried on, unless -rapid.checks is given.
-const checks = "200"
+	"sandboxd/internal/rapidtest"
+)
 
 func TestMain(m *testing.M) {
 	if text := os.Getenv(childVariable); text != "" {
@@ -23,14 +22,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if !given {
-		if err := flag.Set("rapid.checks", checks); err != nil {
-			panic(err)
-		}
-	}
+	rapidtest.Default(80)
 	os.Exit(m.Run())
 }
 

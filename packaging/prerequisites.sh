@@ -3,7 +3,7 @@
 # packages. Without root it prints the command that does it and exits 2.
 #   packaging/prerequisites.sh        for `make run` and `make build`
 #   packaging/prerequisites.sh test   what the tests use besides; quick: those of make test-quick
-#   packaging/prerequisites.sh release, vm, or workloads: what these targets use besides
+#   packaging/prerequisites.sh release, vm, steady or workloads: what these targets use besides
 set -euo pipefail
 
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # an ordinary user's may lack these
@@ -73,6 +73,9 @@ if [ "${1-}" = workloads ]; then
 	need sqlite3 sqlite3
 	need tcl tclsh
 	need xz-utils xz
+fi
+if [ "${1-}" = steady ]; then
+	need stress-ng stress-ng
 fi
 if [ "${1-}" = test ] || [ "${1-}" = quick ]; then
 	need python3 /usr/bin/python3

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"sandboxd/internal/rapidtest"
 	"sandboxd/profile"
 	"sandboxd/seccomp/seccomptest"
 )
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "stage:", stage3(os.Args[2:], os.Args[1] == "telling"))
 		os.Exit(125)
 	}
+	rapidtest.Default(25)
 	os.Exit(m.Run())
 }
 

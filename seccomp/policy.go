@@ -41,7 +41,7 @@ func (a Answer) String() string {
 	return fmt.Sprintf("errno %d", int16(a))
 }
 
-// A Test holds when the masked argument has the value: args[Arg] & Mask == Value. Arguments that
+// A test holds when the masked argument has the value: args[Arg] & Mask == Value. Arguments that
 // the kernel reads as int are tested with a mask of 32 bits, because the kernel ignores the higher
 // ones (CVE-2019-7303: a filter that compared all 64 bits of the ioctl number let TIOCSTI through
 // with a high bit set).
@@ -65,7 +65,7 @@ const low32 = 0xffffffff
 // is tests an int argument for one value.
 func is(arg uint8, value uint64) test { return test{arg, low32, value} }
 
-// A Rule answers some calls, when all its tests hold; no tests means always. A profile that grants the group Unless
+// A rule answers some calls, when all its tests hold; no tests means always. A profile that grants the group Unless
 // does not have it.
 type rule struct {
 	Calls  []string

@@ -2,6 +2,7 @@ package shell_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -17,8 +18,15 @@ import (
 	"sandboxd/shell/analysis"
 )
 
-// oracleLines is how many lines bash is asked about.
-const oracleLines = 5000
+// oracleLines is how many lines bash is asked about: $ORACLE_LINES, or 1500.
+func oracleLines(t *testing.T) int {
+	text := cmp.Or(os.Getenv("ORACLE_LINES"), "1500")
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("ORACLE_LINES=%q is no number above 0", text)
+	}
+	return n
+}
 
 // recorder is the script that bash runs: every command that is not a builtin is
 // recorded with its directory and words instead of being run. Commands are not
@@ -242,7 +250,7 @@ func judgePlain(tool *shell.Tool, c shell.Command) shell.Verdict {
 // or the line asked; and what our own writing of a line runs is what the line runs.
 func TestOracle(t *testing.T) {
 	needBwrap(t)
-	n := oracleLines
+	n := oracleLines(t)
 	if testing.Short() {
 		n = 500
 	}

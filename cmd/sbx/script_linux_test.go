@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"sandboxd/cmd/sbx/internal/term/termtest"
+	"sandboxd/internal/programtest"
 	"sandboxd/ipc"
 )
 
@@ -63,19 +64,8 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, b := range []struct{ cgo, pkg, name string }{
-		{"0", "./cmd/sbx/front", "sbx"}, {"0", "./cmd/sbx", "sbx-verbs"}, {"0", "./cmd/sbx/mcp", "sbx-mcp"},
-		{"1", "./cmd/sandboxd", ""},
-	} {
-		cmd := exec.Command("go", "build", "-o", bin+"/"+b.name, b.pkg)
-		cmd.Dir = "../.."
-		cmd.Env = append(os.Environ(), "CGO_ENABLED="+b.cgo)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return bin, fmt.Errorf("go build %s: %w\n%s", b.pkg, err, out)
-		}
-	}
-	if out, err := exec.Command("../sandboxd-launch/build.sh", bin+"/sandboxd-launch").CombinedOutput(); err != nil {
-		return bin, fmt.Errorf("build sandboxd-launch: %w\n%s", err, out)
+	if err := programtest.Put(bin, ""); err != nil {
+		return bin, err
 	}
 	return bin, nil
 })

@@ -24,7 +24,6 @@ func chownLink(dir int, name string, want files.State) error {
 	})
 }
 
-// defaultACL: macOS has no such list; inherited entries do not change the mode.
 // chmodFd sets the mode of an opened file.
 func chmodFd(fd int, mode uint32) error {
 	return ignoringEINTR(func() error { return unix.Fchmod(fd, mode) })

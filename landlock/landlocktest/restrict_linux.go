@@ -12,7 +12,7 @@ import (
 	"sandboxd/landlock/lsm"
 )
 
-// Kernel structures of include/uapi/linux/landlock.h. They are written out
+// rulesetAttr and those below are structures of include/uapi/linux/landlock.h. They are written out
 // here because the kernel checks their size: a bigger one is accepted only
 // while the fields beyond its own are zero.
 type rulesetAttr struct{ fs, net, scoped uint64 }

@@ -118,7 +118,7 @@ type form func() (d *dialog, press func(name, text string, now time.Time) act)
 // Only an explicit yes approves, by random keys and pauses, in each form of a question: box, one line,
 // a box that is to be scrolled, and queue. KEYSTROKES is how many sequences each of them takes.
 func TestKeystrokes(t *testing.T) { // R-UX-09
-	sequences, err := strconv.Atoi(first(os.Getenv("KEYSTROKES"), "3000"))
+	sequences, err := strconv.Atoi(first(os.Getenv("KEYSTROKES"), "1000"))
 	if err != nil {
 		t.Fatal(err)
 	}
