@@ -33,9 +33,9 @@ export function answerViews({ state, link, main, say, subject, answer, choose })
   let current;
 
   function second(q, draft) {
-    const typed = el("input", { type: "text", autocomplete: "off", "data-keep": "code", onkeydown: (e) => { if (e.key === "Enter") confirm(); } });
+    const typed = el("input", { type: "text", autocomplete: "off", "data-keep": "code", value: state.again.get(q.id).typed, oninput: (e) => (state.again.get(q.id).typed = e.target.value), onkeydown: (e) => { if (e.key === "Enter") confirm(); } });
     const confirm = () => {
-      const { code, ...first } = state.again.get(q.id);
+      const { code, typed: _, ...first } = state.again.get(q.id);
       if (typed.value.trim().toLowerCase().split(/\s+/).join(" ") !== code) return say("Those are not the two words; nothing is decided.", true);
       answer(q, { ...first, confirm: true });
     };

@@ -135,6 +135,7 @@ function render() {
       el("span", { class: "small" }, text([q.tool, q.risk + " risk", q.agent, ].filter(Boolean).join(" · ")), " · waits ", el("span", { "data-since": q.created }, span(Date.now() - new Date(q.created))))))));
   const old = main.querySelector(".card");
   const kept = old && old.dataset.id === state.chosen && old.dataset.state === cardState(state.chosen) ? old : card(state.queue.get(state.chosen));
+  if (old && old !== kept && old.dataset.id === kept.dataset.id) unfold(old, kept);
   const scroll = main.querySelector("ol.list")?.scrollTop ?? 0;
   main.replaceChildren(el("h1", {}, list.length === 1 ? "One question" : `${list.length} questions`),
     el("div", { class: list.length > 1 ? "queue two" : "queue" }, list.length > 1 ? items : "", kept));
@@ -143,6 +144,13 @@ function render() {
 }
 
 const answers = answerViews({ state, link, main, say, subject, answer, choose });
+
+/** unfold gives a card that is drawn again the folds of the one before it, which a person may have opened or closed. */
+function unfold(old, card) {
+  const named = (d) => d.querySelector("summary").textContent;
+  const open = new Map([...old.querySelectorAll("details")].map((d) => [named(d), d.open]));
+  for (const d of card.querySelectorAll("details")) d.open = open.get(named(d)) ?? d.open;
+}
 
 /** cardState changes when the card must be redrawn. */
 function cardState(id) {
@@ -235,7 +243,7 @@ async function answer(q, a) {
     const d = await link.call("approval.decide", params, { again: true });
     if (d.confirm_again) {
       state.sent.delete(q.id);
-      state.again.set(q.id, { ...a, code: twoWords() });
+      state.again.set(q.id, { ...a, code: twoWords(), typed: "" });
       if (e) e.shown = performance.now();
       render();
       main.querySelector('[data-keep="code"]')?.focus();

@@ -2,6 +2,11 @@
 import fs from "node:fs";
 import { sbx, open, press, equal, ok, accessible, scenarios } from "./lib.mjs";
 
+/** redraw has the page draw the card again, twice, which "Side by side" does. */
+async function redraw(page) {
+  for (let i = 0; i < 2; i++) await page.getByRole("button", { name: /^(Side by side|In one column)$/ }).click();
+}
+
 const failed = await scenarios({
   async "a landing asks with its files"(browser) {
     const page = await open(browser, { viewport: { width: 390, height: 844 } });
@@ -34,10 +39,12 @@ const failed = await scenarios({
     const run = sbx("run", "--json", "-c", plant);
     await page.getByText("Land what the command wrote?").waitFor();
     await page.getByText("Let only some of the files land").click();
+    await redraw(page); // as when the whole text of a question comes later
     await page.getByRole("checkbox", { name: "plain" }).check();
     await press(page, "Allow 1 of 2 files");
     const words = await page.locator(".again .code").innerText();
     await page.getByLabel("The two words").fill(words);
+    await redraw(page);
     await press(page, "Allow");
     const r = await run;
     equal([r.code, fs.existsSync(".envrc"), fs.existsSync("plain")], [0, false, true], "after a yes to one file");
