@@ -270,7 +270,7 @@ func (r result) String() string {
 
 func (a *actor) do(stdin io.Reader, name string, args ...string) result {
 	a.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), slow*5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), slow*10*time.Minute)
 	defer cancel()
 	cmd := a.command(ctx, name, args...)
 	var out, errs bytes.Buffer

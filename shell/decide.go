@@ -49,7 +49,7 @@ func (j *judging) decide() {
 		v.Why = "it depends on things that have not been looked at yet"
 	}
 	if v.Decision == Auto {
-		if !j.execution() {
+		if j.readersEnvironment(); !j.execution() {
 			v.Decision, v.Rule = Ask, "not literal"
 			v.Why = "it cannot be written in words that are all known before it runs"
 			v.Run = Execution{}

@@ -303,5 +303,6 @@ func (j *judging) xargs(c *analysis.Call, state *callState, f *finding) bool {
 	f.decision, f.risk = Auto, RiskLow
 	f.rule, f.why = "safe list: xargs", "it runs only a command that reads"
 	j.program(c, state, f)
+	state.reader = f.decision == Auto
 	return true
 }

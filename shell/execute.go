@@ -90,7 +90,7 @@ func (j *judging) words(c *analysis.Call) ([]analysis.Arg, bool) {
 			}
 		}
 	}
-	return args, true
+	return j.withVariables(c, args), true
 }
 
 // readers returns the files of the programs that find -exec or xargs runs, by the index of their

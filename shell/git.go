@@ -36,7 +36,7 @@ var gitUnset = strings.Fields(`GIT_DIR GIT_WORK_TREE GIT_IMPLICIT_WORK_TREE GIT_
 
 // judgeGit judges the programs that the repository's configuration makes a reading git command
 // run.
-func (j *judging) judgeGit(dirs analysis.Dirs, use *safelist.Use, f *finding) {
+func (j *judging) judgeGit(dirs analysis.Dirs, use *safelist.Use, to *readerEnv, f *finding) {
 	if f.decision != Auto || use.Entry.Name == "git version" {
 		return
 	}
@@ -77,43 +77,41 @@ func (j *judging) judgeGit(dirs analysis.Dirs, use *safelist.Use, f *finding) {
 		}
 	}
 	if j.askForObjects(dirs, sub, use, f); f.decision == Auto {
-		j.gitEnvironment(sub, drivers)
+		gitEnvironment(to, sub, drivers)
 	}
 }
 
 // gitEnvironment sets variables that disable every remaining program of the configuration.
-func (j *judging) gitEnvironment(sub string, drivers []string) {
+func gitEnvironment(to *readerEnv, sub string, drivers []string) {
 	for k, v := range gitEnv {
-		j.setEnv(k, v)
+		to.put(k, v)
 	}
-	for _, k := range gitUnset {
-		j.unset(k)
-	}
+	to.drop(gitUnset...)
 	if sub == "config" {
 		return // it runs no program, and must show the real configuration
 	}
-	settings := slices.Clone(git.Forced)
+	forced := slices.Clone(git.Forced)
 	slices.Sort(drivers)
 	for _, d := range drivers {
 		switch {
 		case strings.HasPrefix(d, "filter."):
-			settings = append(
-				settings,
+			forced = append(
+				forced,
 				[2]string{d + ".clean", ""},
 				[2]string{d + ".smudge", ""},
 				[2]string{d + ".process", ""},
 				[2]string{d + ".required", "false"},
 			)
 		case strings.HasPrefix(d, "diff."):
-			settings = append(settings, [2]string{d + ".textconv", ""})
+			forced = append(forced, [2]string{d + ".textconv", ""})
 		}
 	}
-	for i, s := range settings {
+	for i, s := range forced {
 		n := strconv.Itoa(i)
-		j.setEnv("GIT_CONFIG_KEY_"+n, s[0])
-		j.setEnv("GIT_CONFIG_VALUE_"+n, s[1])
+		to.put("GIT_CONFIG_KEY_"+n, s[0])
+		to.put("GIT_CONFIG_VALUE_"+n, s[1])
 	}
-	j.setEnv("GIT_CONFIG_COUNT", strconv.Itoa(len(settings)))
+	to.put("GIT_CONFIG_COUNT", strconv.Itoa(len(forced)))
 }
 
 // gitShows lists the sub-commands that accept --no-ext-diff and --no-textconv.

@@ -37,6 +37,7 @@ type judging struct {
 	networks     []string
 	blocking     blocking // the reason for BlockedPath
 	beyond       bool     // a danger or a path is not confined to the project
+	apart        bool     // the line has commands besides readers, so that each reader has its env by itself
 	guarded      bool     // a glob runs with a prefix, so that no match of it is an option
 	landed       bool     // a danger is the loss of files of the project, which a landing counts
 }
@@ -77,6 +78,8 @@ type callState struct {
 	builtin      bool // bash itself runs it
 	preset       bool
 	reads        bool // the safe list permits its words
+	reader       bool // it runs as an entry of the safe list, with env
+	env          readerEnv
 	paths        []place
 	uncoveredWhy string // why a matching prefix does not cover its further words
 	guessedPaths int    // the number of paths found by commandPaths

@@ -66,14 +66,17 @@ func (j *judging) judgeSafe(c *analysis.Call, state *callState, use *safelist.Us
 		f.ask(RiskNormal, "it runs a command that may do more than read")
 	}
 	if strings.HasPrefix(use.Entry.Name, "git ") {
-		j.judgeGit(dirs, use, f)
+		j.judgeGit(dirs, use, &state.env, f)
 	}
 	j.program(c, state, f)
 	if f.decision == Auto && (use.Sandboxed || use.Follows && j.directories(dirs, use)) {
 		j.verdict.Sandboxed = true
 	}
-	if f.decision == Auto {
-		j.entryEnvironment(use.Entry)
+	if state.reader = f.decision == Auto; state.reader {
+		for k, v := range use.Entry.Env {
+			state.env.put(k, v)
+		}
+		state.env.drop(use.Entry.Unset...)
 	}
 }
 
@@ -95,31 +98,6 @@ func (j *judging) dirsOf(c *analysis.Call, use *safelist.Use) analysis.Dirs {
 	}
 	paths, ok := c.Dirs.Resolve(use.Dir)
 	return analysis.Dirs{Paths: paths, Unknown: !ok}
-}
-
-func (j *judging) entryEnvironment(e *safelist.Entry) {
-	for k, v := range e.Env {
-		j.setEnv(k, v)
-	}
-	for _, k := range e.Unset {
-		j.unset(k)
-	}
-}
-
-func (j *judging) setEnv(name, value string) {
-	if j.verdict.Env == nil {
-		j.verdict.Env = map[string]string{}
-	}
-	j.verdict.Env[name] = value
-}
-
-func (j *judging) unset(name string) {
-	for _, have := range j.verdict.Unset {
-		if have == name {
-			return
-		}
-	}
-	j.verdict.Unset = append(j.verdict.Unset, name)
 }
 
 // readPath judges a path that a command of the safe list reads.
