@@ -6,8 +6,8 @@ import (
 )
 
 // R-LY-10: the cost of a layered run grows with its changes only. A walk of 30,000 files takes several times as long as
-// a run. The two projects take turns, because what else the machine does slows down both, and the shortest of their runs
-// count: of ten, or of more while those do not suffice.
+// a run. The two projects take turns, because what else the machine does slows down both, and the shortest of their
+// runs count: of ten, or of more while those do not suffice.
 func TestLayerCostsItsChangesOnly(t *testing.T) {
 	wholeMachine(t, "it measures time")
 	eachUser(t, func(t *testing.T, small *actor) {

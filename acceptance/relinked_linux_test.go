@@ -109,30 +109,30 @@ func TestGrantsDoNotFollowWhatCommandsLink(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		file := filepath.Join(a.dir, "config.toml")
-		a.sh("mkdir -p ~/relinked-own/.kube ~/relinked-own/own; echo SECRET | tee ~/relinked-own/f > ~/relinked-own/.kube/f; cat > " +
+		a.sh("mkdir -p ~/linked/.kube ~/linked/own; echo SECRET | tee ~/linked/f > ~/linked/.kube/f; cat > " +
 			file + ` <<'END'
 [sandbox]
 read = ["data"]
-write = ["out", "~/relinked-own/own"]
+write = ["out", "~/linked/own"]
 [files.paths.tool]
 root = "tool"
 mode = "rw"
 [files.paths.beside]
-root = "` + a.home + `/relinked-own/own/beside"
+root = "` + a.home + `/linked/own/beside"
 mode = "rw"
 END
 chmod 600 ` + file)
-		defer a.sh("rm -rf ~/relinked-own")
+		defer a.sh("rm -rf ~/linked")
 		a.start("--mode", "approve-all", "--config", file)
 		warned := false
 		for _, line := range []string{"true",
-			"rm -rf data out tool; for n in data out tool ~/relinked-own/own/beside; do ln -s ~/relinked-own $n; done; true"} {
+			"rm -rf data out tool; for n in data out tool ~/linked/own/beside; do ln -s ~/linked $n; done; true"} {
 			a.sbx("run", "-c", line)
-			for _, name := range []string{"data", "out", "tool", a.home + "/relinked-own/own/beside"} {
-				a.sh("rm -rf " + name + "; ln -s ~/relinked-own " + name) // as a command could in another way, or a repository have it
+			for _, name := range []string{"data", "out", "tool", a.home + "/linked/own/beside"} {
+				a.sh("rm -rf " + name + "; ln -s ~/linked " + name) // as a command could, or a repository have it
 			}
 			for _, name := range []string{"f", ".kube/f"} {
-				got := a.sbx("run", "-c", "cat ~/relinked-own/"+name+"; echo CHANGED > ~/relinked-own/"+name)
+				got := a.sbx("run", "-c", "cat ~/linked/"+name+"; echo CHANGED > ~/linked/"+name)
 				if strings.Contains(got.out, "SECRET") {
 					t.Errorf("after %q: %v", line, got)
 				}
@@ -143,12 +143,12 @@ chmod 600 ` + file)
 			t.Error("nothing warns of a grant that is none")
 		}
 		agent := a.fileAgent(a.agentPeer("editor"), ipc.KindAPI)
-		for _, path := range []string{a.home + "/relinked-own/f", "tool/f", a.home + "/relinked-own/own/beside/f"} {
+		for _, path := range []string{a.home + "/linked/f", "tool/f", a.home + "/linked/own/beside/f"} {
 			if r, err := agent.do(t.Context(), ipc.FileRequest{Op: "read", Path: path}); err == nil {
 				t.Errorf("read %s: %+v", path, r)
 			}
 		}
-		if got := a.sh("cat ~/relinked-own/f ~/relinked-own/.kube/f"); got != "SECRET\nSECRET\n" {
+		if got := a.sh("cat ~/linked/f ~/linked/.kube/f"); got != "SECRET\nSECRET\n" {
 			t.Errorf("a command changed %q", got)
 		}
 	})

@@ -88,6 +88,7 @@ func gitEnvironment(to *readerEnv, sub string, drivers []string) {
 	}
 	to.drop(gitUnset...)
 	if sub == "config" {
+		to.put("GIT_CONFIG_COUNT", "0")
 		return // it runs no program, and must show the real configuration
 	}
 	forced := slices.Clone(git.Forced)

@@ -62,6 +62,7 @@ func (s *Session) always(p profile.Profile) map[string]string {
 		"PATH": searchPath, "HOME": s.Home, "USER": s.User, "LOGNAME": s.User,
 		"SHELL": shellPath(), "TMPDIR": "/tmp", "LANG": "C.UTF-8", "SBX_SANDBOX": "1",
 	}
+	maps.Copy(env, withoutUpkeep)
 	if p.Network().Mode < profile.NetAllowlist {
 		maps.Copy(env, withoutRetries)
 	}
@@ -71,6 +72,13 @@ func (s *Session) always(p profile.Profile) map[string]string {
 // Always names the variables that every command of the session under profile
 // p gets besides those that p names, sorted.
 func (s *Session) Always(p profile.Profile) []string { return slices.Sorted(maps.Keys(s.always(p))) }
+
+// withoutUpkeep has git start no gc beside a command (git(1), GIT_CONFIG_COUNT): it would end with the sandbox, and its
+// lock, which lands, would keep the person's own git from ever collecting garbage. That git does it outside.
+var withoutUpkeep = map[string]string{
+	"GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "gc.auto", "GIT_CONFIG_VALUE_0": "0",
+	"GIT_CONFIG_KEY_1": "maintenance.auto", "GIT_CONFIG_VALUE_1": "false",
+}
 
 // withoutRetries are for commands that reach no other host: npm would try for 70 seconds (config.md, fetch-retries).
 var withoutRetries = map[string]string{
