@@ -37,6 +37,9 @@ type gitAttempt struct {
 const evil = `printf '[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = %s\n\tfsmonitor = ` +
 	`"touch @C@;false"\n'`
 
+// planted makes a folder with hooks.
+const planted = "mkdir ev; printf '#!/bin/sh\\ntouch @C@\\n' > ev/post-commit; chmod +x ev/post-commit; "
+
 var gitAttempts = []gitAttempt{
 	{name: "a repository made of two runs, the configuration first", setup: "mkdir -p sub/deep", runs: []string{
 		"mkdir evil; " + evil + ` "$PWD/sub" > evil/config`,
@@ -74,6 +77,25 @@ var gitAttempts = []gitAttempt{
 	{name: "hooks that the configuration finds in the project",
 		setup: "mkdir scripts; git config core.hooksPath scripts", runs: []string{
 			"printf '#!/bin/sh\\ntouch @C@\\n' > scripts/post-commit; chmod +x scripts/post-commit"}},
+	{name: "a folder of hooks that becomes a link", setup: "mkdir tools; git config core.hooksPath tools", runs: []string{
+		planted + "mv tools old; ln -s ev tools"}},
+	{name: "a folder of hooks that goes and comes back",
+		setup: "mkdir tools; git config core.hooksPath tools", runs: []string{
+			"rmdir tools", planted + "mv ev tools"}},
+	{name: "a program that goes and comes back changed",
+		setup: "mkdir tools; printf '#!/bin/sh\n' > tools/s; chmod +x tools/s; git config core.fsmonitor ./tools/s",
+		runs:  []string{"mv tools t2", "printf '#!/bin/sh\ntouch @C@\n' > t2/s; mv t2 tools"}},
+	{name: "a program without a slash that goes and comes back changed",
+		setup: "touch fs.sh; git config core.fsmonitor 'sh fs.sh'",
+		runs:  []string{"rm fs.sh", "echo 'touch @C@' > fs.sh"}},
+	{name: "a program of a filter behind a link",
+		setup: "mkdir t1; printf '#!/bin/sh\ncat\n' > t1/s; chmod +x t1/s; ln -s t1 tools; git config filter.x.clean " +
+			"./tools/s; echo '* filter=x' > .gitattributes; git add .; git commit -qm f",
+		runs: []string{"rm tools", "mkdir tools; printf '#!/bin/sh\ntouch @C@\ncat\n' > tools/s; chmod +x tools/s; " +
+			"echo more >> README"}},
+	{name: "an included file behind a folder that becomes a link",
+		setup: "mkdir conf; touch conf/inc; git config include.path ../conf/inc", runs: []string{
+			`mkdir ev; printf '[core]\n\tfsmonitor = "touch @C@;false"\n' > ev/inc; mv conf old; ln -s ev conf`}},
 	{name: "a hook that is a link into the project",
 		setup: "printf '#!/bin/sh\\n' > hook; chmod +x hook; ln -s ../../hook .git/hooks/post-commit", runs: []string{
 			"echo 'touch @C@' >> hook"}},

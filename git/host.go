@@ -100,7 +100,15 @@ func openRegular(name string) (*os.File, error) {
 // Resolve returns the path to which name leads ([abspath.Follow]). It reports missing where the end does not exist; the
 // rest of the path follows unchanged.
 func Resolve(h Host, name string) (real string, missing bool, err error) {
+	real, missing, _, err = Way(h, name)
+	return real, missing, err
+}
+
+// Way is [Resolve], and returns in steps each path that decides where name leads: the directories and links that it
+// passes, existing or not, and its end. The steps are complete up to an error.
+func Way(h Host, name string) (real string, missing bool, steps []string, err error) {
 	real, err = abspath.Follow(name, func(at string) (string, error) {
+		steps = append(steps, at)
 		if missing {
 			return "", nil
 		}
@@ -113,7 +121,7 @@ func Resolve(h Host, name string) (real string, missing bool, err error) {
 		}
 		return h.Readlink(at)
 	})
-	return real, missing, err
+	return real, missing, steps, err
 }
 
 // absent reports whether an error says that a file does not exist.

@@ -36,17 +36,16 @@ func (k Kind) String() string { return kindNames[k] }
 // literal entry. Sections that git's scripts read have no harmless key with "*" for its name: tools come and bring
 // their own, such as mergetool.*.layout, which a shell evaluates.
 var keys = map[Kind]string{
-	Program: `alias.* alias.*.* branch.*.mergeoptions browser.*.cmd browser.*.path core.alternaterefscommand core.askpass
-		core.editor core.fsmonitor core.gitproxy core.pager core.sshcommand credential.*.helper credential.helper
-		diff.*.command diff.*.textconv diff.external diff.guitool diff.tool difftool.*.cmd difftool.*.path
-		filter.*.clean filter.*.process filter.*.smudge gc.recentobjectshook gitcvs.* gitcvs.*.* gpg.*.program
-		gpg.program gpg.ssh.defaultkeycommand gui.* gui.*.* guitool.*.cmd help.browser hook.*.command instaweb.browser
-		instaweb.httpd instaweb.modulepath interactive.difffilter man.*.cmd man.*.path man.viewer merge.*.driver
-		merge.guitool merge.tool mergetool.*.cmd mergetool.*.layout mergetool.*.path pager.* pager.*.* pull.octopus
-		pull.twohead
-		remote.*.receivepack remote.*.uploadpack remote.*.vcs sendemail.* sendemail.*.* sequence.editor
-		submodule.*.update svn-remote.* svn-remote.*.* svn.* svn.*.* trailer.*.cmd trailer.*.command
-		uploadpack.packobjectshook web.browser`,
+	Program: `alias.* alias.*.* branch.*.mergeoptions browser.*.cmd browser.*.path core.alternaterefscommand
+		core.askpass core.editor core.fsmonitor core.gitproxy core.pager core.sshcommand credential.*.helper
+		credential.helper diff.*.command diff.*.textconv diff.external diff.guitool diff.tool difftool.*.cmd
+		difftool.*.path filter.*.clean filter.*.process filter.*.smudge gc.recentobjectshook gitcvs.* gitcvs.*.*
+		gpg.*.program gpg.program gpg.ssh.defaultkeycommand gui.* gui.*.* guitool.*.cmd help.browser hook.*.command
+		imap.*.tunnel imap.tunnel instaweb.browser instaweb.httpd instaweb.modulepath interactive.difffilter
+		man.*.cmd man.*.path man.viewer merge.*.driver merge.guitool merge.tool mergetool.*.cmd mergetool.*.layout
+		mergetool.*.path pager.* pager.*.* pull.octopus pull.twohead remote.*.receivepack remote.*.uploadpack
+		remote.*.vcs sendemail.* sendemail.*.* sequence.editor submodule.*.update svn-remote.* svn-remote.*.* svn.*
+		svn.*.* trailer.*.cmd trailer.*.command uploadpack.packobjectshook web.browser`,
 	Redirect: `attr.tree bundle.*.uri core.attributesfile core.hookspath core.notesref core.restrictinheritedhandles
 		core.unsetenvvars core.worktree credential.usehttppath fetch.bundleuri fetch.fsck.skiplist
 		format.outputdirectory fsck.skiplist fsmonitor.* fsmonitor.socketdir gpg.ssh.allowedsignersfile

@@ -230,7 +230,11 @@ func (c *check) quiet() bool {
 		return false
 	}
 	for at, e := range c.now.entries {
-		if was, had := c.was.entries[at]; !had || was.stamp != e.stamp || c.young(e) {
+		was, had := c.was.entries[at]
+		if had && e.directory() && !e.deep && was.same(e) {
+			continue // what is below it is compared itself
+		}
+		if !had || was.stamp != e.stamp || c.young(e) {
 			return false
 		}
 	}

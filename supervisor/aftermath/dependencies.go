@@ -81,6 +81,7 @@ func (w *walker) byLink(at string) {
 func (w *walker) note(link string) {
 	var st unix.Stat_t
 	w.byLink(link)
+	w.toOthers[link] = true
 	if w.disk != nil {
 		w.recordAfter(link, link, 0)
 		return

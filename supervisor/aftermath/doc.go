@@ -31,8 +31,9 @@
 //   - A .git file leads where it led, and so do the files commondir and gitdir of a linked work
 //     tree. A new one leads to a repository of the trees, or to one that was used before.
 //   - Files of the trees that git's configuration names (includes, core.hooksPath, words of a
-//     program's command line), and those to which a link under a protected name leads, stay as
-//     they were.
+//     program's command line), those to which a link under a protected name leads, and the links
+//     and folders on the way to them, stay as they were, whether or not there was one: what a
+//     name leads to is decided by all of these.
 //
 // # Dependencies
 //

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,8 +21,9 @@ type gitUse struct {
 	uses map[use]bool
 	// commons are the shared parts of those git directories.
 	commons map[string]bool
-	// named are the files, not under protected names, of which git's configuration or a link makes git run or read
-	// one. They need not exist.
+	// named are the files, not under protected names, of which git's configuration or a link makes programs run or read
+	// one, with the folders and links on the way to them: a link in the place of a folder leads to another file. They
+	// need not exist.
 	named map[string]naming
 }
 
@@ -31,12 +33,22 @@ type use struct{ dir, git string }
 // naming says how a file was named.
 type naming struct {
 	config bool  // git reads it as configuration
+	whole  bool  // a folder, with all in it: a link under a protected name leads there
 	by     []use // in which it counts; none: a link under a protected name
+}
+
+// names reports whether an entry at a path is named, by itself or with its folder.
+func (u gitUse) names(at string, e entry) bool {
+	_, itself := u.named[at]
+	_, folder := u.named[e.anchor]
+	return itself || folder
 }
 
 func (u gitUse) same(o gitUse) bool {
 	return maps.Equal(u.uses, o.uses) && maps.Equal(u.commons, o.commons) &&
-		maps.EqualFunc(u.named, o.named, func(a, b naming) bool { return a.config == b.config && slices.Equal(a.by, b.by) })
+		maps.EqualFunc(u.named, o.named, func(a, b naming) bool {
+			return a.config == b.config && a.whole == b.whole && slices.Equal(a.by, b.by)
+		})
 }
 
 // git works out how git uses the repositories that the walk found, and notes the files that are named, with those that
@@ -58,19 +70,28 @@ func (w *walker) git(before map[string]naming) {
 	for _, u := range slices.SortedFunc(maps.Keys(w.uses), use.compare) {
 		w.nameUse(u)
 	}
-	for at, e := range w.entries {
-		if e.kind() != unix.S_IFLNK || gitLink(at, e) {
-			continue
+	w.nameLinks(before)
+}
+
+// nameLinks notes where the links under protected names lead, and records all that is named: where that is a link
+// again, with what it leads to.
+func (w *walker) nameLinks(before map[string]naming) {
+	followed := map[string]bool{}
+	for known := -1; known != len(w.entries); {
+		known = len(w.entries)
+		for at, e := range w.entries {
+			if e.kind() == unix.S_IFLNK && !gitLink(at, e) && !w.toOthers[at] && !followed[at] {
+				followed[at] = true
+				w.name(at, naming{whole: true}, path.Dir(at))
+			}
 		}
-		if real, ok := w.inside(at); ok && !w.folder(real) {
-			w.name(real, false, use{})
-		}
-	}
-	for _, names := range []map[string]naming{w.named, before} {
-		for at := range names {
-			if _, known := w.entries[at]; !known && w.rootAbove(at) != "" {
-				w.recordAt(at)
-				w.apart = append(w.apart, at)
+		for _, names := range []map[string]naming{w.named, before} {
+			for _, at := range slices.Sorted(maps.Keys(names)) {
+				if _, known := w.entries[at]; !known && w.rootAbove(at) != "" {
+					w.noted[at] = true
+					w.recordAt(at, names[at].whole)
+					w.apart = append(w.apart, at)
+				}
 			}
 		}
 	}
@@ -125,39 +146,66 @@ func (w *walker) nameUse(u use) {
 	home, _ := os.UserHomeDir()
 	settings, _ := git.Reader{Host: w.host(), Home: home}.Config(git.Repository{Dir: u.git, Common: common,
 		Worktree: u.dir})
-	hooks := path.Join(common, "hooks")
-	for _, s := range settings {
-		w.name(s.File, true, u)
+	hooks := []string{path.Join(common, "hooks")}
+	for i, s := range settings {
+		if i == 0 || s.File != settings[i-1].File {
+			w.nameFor(u, s.File, true)
+		}
 		switch kind := git.KindOf(s); {
 		case (s.Section == "include" || s.Section == "includeif") && s.Name == "path":
-			w.name(expand(s.Value, path.Dir(s.File), home), true, u)
+			w.nameFor(u, expand(s.Value, path.Dir(s.File), home), true)
 		case s.Section == "core" && s.Name == "hookspath" && s.Value != "":
-			hooks = expand(s.Value, u.dir, home)
+			hooks = append(hooks, expand(s.Value, u.dir, home))
+		case s.Section == "init" && s.Name == "templatedir" && s.Value != "":
+			dir := expand(s.Value, u.dir, home)
+			hooks = append(hooks, dir+"/hooks")
+			w.nameFor(u, dir+"/config", true)
 		case kind == git.Program || kind == git.Unknown:
 			w.nameWords(s.Value, u, home)
 		}
 	}
 	for _, config := range []string{path.Join(common, "config"), path.Join(common, "config.worktree"),
 		path.Join(u.git, "config.worktree")} {
-		w.name(config, true, u)
+		w.nameFor(u, config, true)
 	}
-	if real, ok := w.inside(hooks); !ok || real == path.Join(common, "hooks") {
-		return // it is protected
-	}
-	for _, hook := range git.Hooks {
-		w.name(path.Join(hooks, hook), false, u)
+	for _, dir := range hooks {
+		real, _, steps, _ := git.Way(w.host(), dir)
+		if real == dir && real == path.Join(common, "hooks") || // it is protected
+			!slices.ContainsFunc(steps, func(at string) bool { return w.rootAbove(at) != "" }) {
+			continue
+		}
+		for _, hook := range git.Hooks {
+			w.nameFor(u, dir+"/"+hook, false)
+		}
 	}
 }
 
-// nameWords notes the files of which the words of a command line name one.
+// variables are what a shell replaces in a line: most often by the work tree's top directory, where git runs it.
+var variables = regexp.MustCompile("\\$\\([^()]*\\)|`[^`]*`|\\$\\{[^}]*\\}|\\$[A-Za-z_][A-Za-z_0-9]*")
+
+// nameWords notes the files of which the words of a command line name one: each with a slash, and others that exist.
 func (w *walker) nameWords(line string, u use, home string) {
-	words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n'\";!&|()`=$<>", r) })
+	split := func(line string) []string {
+		return strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n'\";!&|()`=$<>{}", r) })
+	}
+	words := split(line)
+	if strings.ContainsAny(line, "$`") {
+		atHome := strings.NewReplacer("${HOME}", home, "$HOME", home).Replace(line)
+		words = append(words, split(variables.ReplaceAllString(atHome, "."))...)
+	}
+	dirs := []string{u.dir}
 	for i, word := range words {
-		if i == 0 && !strings.Contains(word, "/") {
+		if i > 0 && words[i-1] == "cd" {
+			dirs = append(dirs, expand(word, u.dir, home))
+		}
+		slash := strings.Contains(word, "/")
+		if i == 0 && !slash {
 			continue // found on $PATH
 		}
-		if at := expand(word, u.dir, home); w.regular(at) {
-			w.name(at, false, u)
+		for _, dir := range dirs {
+			if at := expand(word, dir, home); slash || w.regular(at) {
+				w.nameFor(u, at, false)
+			}
 		}
 	}
 }
@@ -173,21 +221,35 @@ func expand(value, base, home string) string {
 	return base + "/" + value // not path.Join: link/.. is where the link leads
 }
 
-// name notes a file where it really is. One that is protected already needs no note.
-func (w *walker) name(at string, config bool, by use) {
+// nameFor notes a file that a repository names. Its own directories are not on the way: who moves them moves the
+// repository.
+func (w *walker) nameFor(u use, at string, config bool) {
+	w.name(at, naming{config: config, by: []use{u}}, u.dir, u.git)
+}
+
+// name notes a file where it really is, and the way to it but for the directories of from and those above them. What is
+// protected already needs no note.
+func (w *walker) name(at string, as naming, from ...string) {
 	if at == "" {
 		return
 	}
-	real, ok := w.inside(at)
-	if _, known := w.entries[real]; !ok || known && real == path.Clean(at) {
-		return
+	real, _, steps, err := git.Way(w.host(), at)
+	for _, step := range steps {
+		e, known := w.entries[step]
+		if known && !w.noted[e.anchor] || w.rootAbove(step) == "" ||
+			slices.ContainsFunc(from, func(dir string) bool { return abspath.Contains(step, dir) }) {
+			continue
+		}
+		n, end := w.named[step], err == nil && step == real
+		n.config = n.config || as.config && end
+		n.whole = n.whole || as.whole && end && w.folder(real)
+		for _, by := range as.by {
+			if !slices.Contains(n.by, by) {
+				n.by = append(n.by, by)
+			}
+		}
+		w.named[step] = n
 	}
-	n := w.named[real]
-	n.config = n.config || config
-	if by != (use{}) && !slices.Contains(n.by, by) {
-		n.by = append(n.by, by)
-	}
-	w.named[real] = n
 }
 
 // inside resolves a path, and reports whether it is in one of the trees.
@@ -216,11 +278,13 @@ func (f *found) regular(at string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// recordAt notes one file by its path.
-func (w *walker) recordAt(at string) {
+// recordAt notes the entry at a path; whole: with all below it.
+func (w *walker) recordAt(at string, whole bool) {
 	if w.disk != nil {
-		if info, err := w.host().Lstat(at); err == nil && !info.IsDir() {
+		if info, err := w.host().Lstat(at); err == nil && (whole || !info.IsDir()) {
 			w.recordAfter(at, at, 0)
+		} else if st, ok := statOf(info, err); ok {
+			w.entries[at] = entry{stamp: stampOf(st), anchor: at}
 		}
 		return
 	}
@@ -235,7 +299,11 @@ func (w *walker) recordAt(at string) {
 		defer shut()
 	}
 	var st unix.Stat_t
-	if unix.Fstatat(fd, path.Base(at), &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+	switch err := unix.Fstatat(fd, path.Base(at), &st, unix.AT_SYMLINK_NOFOLLOW); {
+	case err != nil:
+	case whole || st.Mode&unix.S_IFMT != unix.S_IFDIR:
 		w.record(fd, path.Base(at), at, at, 0)
+	default:
+		w.entries[at] = entry{stamp: stampOf(&st), anchor: at}
 	}
 }

@@ -42,7 +42,7 @@ func (c *Cache) Judge(p profile.Profile, l Landing) Found {
 
 // foresee returns what a walk would find after a landing, from what one finds before it.
 func (c *Cache) foresee(p profile.Profile, was found, l Landing) found {
-	w := walker{found: was.clone(), cache: c, left: maxEntries}
+	w := walker{found: was.clone(), cache: c, left: maxEntries, toOthers: map[string]bool{}, noted: map[string]bool{}}
 	apart := map[string]bool{}
 	for _, at := range was.apart {
 		apart[at] = true
@@ -173,13 +173,21 @@ func (w *walker) after(at string, s spot, names replaced, depth int) {
 	}
 }
 
-// recordAfter is record after a landing.
-func (w *walker) recordAfter(at, anchor string, depth int) {
-	info, err := w.host().Lstat(at)
-	st, ok := (*unix.Stat_t)(nil), false
+// statOf returns the state in what Lstat answered.
+func statOf(info fs.FileInfo, err error) (st *unix.Stat_t, ok bool) {
 	if err == nil {
 		st, ok = info.Sys().(*unix.Stat_t)
 	}
+	return st, ok
+}
+
+// recordAfter is record after a landing.
+func (w *walker) recordAfter(at, anchor string, depth int) {
+	if w.protected(at, anchor) {
+		return
+	}
+	info, err := w.host().Lstat(at)
+	st, ok := statOf(info, err)
 	if !ok {
 		w.partly = w.partly || !errors.Is(err, fs.ErrNotExist)
 		return

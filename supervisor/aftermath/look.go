@@ -15,8 +15,7 @@ import (
 func (c *check) look(at string, e entry) {
 	was, had := c.was.entries[at]
 	repo, part := c.repository(at)
-	_, nowNamed := c.now.named[at]
-	_, wasNamed := c.was.named[at]
+	nowNamed, wasNamed := c.now.names(at, e), c.was.names(at, e)
 	born := repo != "" && !c.was.repos[repo] // perhaps by another run that has not ended
 	switch {
 	case had && !(born && was.doubtful) && (was.stamp == e.stamp && !c.young(e) || was.same(e)):
@@ -39,8 +38,10 @@ func (c *check) look(at string, e entry) {
 		if !abspath.Contains("hooks", part) || e.directory() || path.Ext(at) == ".sample" && e.regular() {
 			return
 		}
+	case (nowNamed || wasNamed) && !had && e.directory() && !e.deep:
+		return // the entries below are judged one by one
 	case nowNamed && !wasNamed && !had && !c.newlyUsed(at):
-		return // somebody else's configuration names it since
+		return // somebody else's configuration names it since, or a link that is judged itself
 	case c.now.named[at].config || c.was.named[at].config:
 		c.config(at, "", was, had, e)
 		return
@@ -61,6 +62,7 @@ const (
 	changed     = "the command changed it, and its name is protected"
 	made        = "the command made it under a protected name"
 	throughLink = "the command changed it through another name of the same file (a hard link)"
+	leadsTo     = "git's configuration or a protected link names it, or leads through it"
 	isBack      = "what was there before is back"
 )
 
@@ -74,17 +76,17 @@ func (c *check) protected(at string, was entry, had bool, e entry) {
 		return
 	}
 	why := made
-	switch _, named := c.now.named[at]; {
+	switch named := c.now.names(at, e) || c.was.names(at, e); {
 	case e.deep:
 		why = "the command made it, and it is too deep to be checked"
 	case had && c.run.holds(at):
 		why = throughLink + ", and this name is protected"
 	case had && named:
-		why = "the command changed it, and git's configuration or a protected link names it"
+		why = "the command changed it, and " + leadsTo
 	case had:
 		why = changed
 	case named:
-		why = "the command made it, and git's configuration or a protected link names it"
+		why = "the command made it, and " + leadsTo
 	}
 	if c.take(at, e, why) && had {
 		c.restore(at, was, isBack)

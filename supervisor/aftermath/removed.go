@@ -13,8 +13,9 @@ import (
 // removed restores an entry that the run removed and no mount held. Whole folders may go:
 // the entries of a removed package go with it.
 func (c *check) removed(at string, was entry) {
-	_, named := c.was.named[at]
-	if _, part := c.repository(at); named || unfinished(part) || c.replaced(at, was) {
+	named := c.was.names(at, was)
+	if _, part := c.repository(at); unfinished(part) || c.replaced(at, was) ||
+		named && was.directory() && !c.ledToFile(at) {
 		return // git runs nothing that is gone
 	}
 	if was.deep || c.granted(at) || c.run.holds(at) || inDependencies(at, c.was.roots) {
@@ -22,7 +23,11 @@ func (c *check) removed(at string, was entry) {
 	}
 	if c.ahead {
 		if c.now.folder(path.Dir(at)) {
-			c.items = append(c.items, c.item(at, was, "the command removed it, and its name is protected", "", false))
+			why := "the command removed it, and its name is protected"
+			if named {
+				why = "the command removed it, and " + leadsTo
+			}
+			c.items = append(c.items, c.item(at, was, why, "", false))
 		}
 		return
 	}
@@ -46,6 +51,16 @@ func (c *check) removed(at string, was entry) {
 	if !reported {
 		c.items = append(c.items, c.item(was.anchor, was, why, "", true))
 	}
+}
+
+// ledToFile reports whether something other than folders was noted below a folder.
+func (c *check) ledToFile(dir string) bool {
+	for at, e := range c.was.entries {
+		if !e.directory() && abspath.Contains(dir, at) {
+			return true
+		}
+	}
+	return false
 }
 
 // left: nothing need be put back. Its folder is gone, too, or is another, or somebody was faster.

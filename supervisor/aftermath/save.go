@@ -60,6 +60,7 @@ type savedUse struct {
 type savedName struct {
 	Path   []byte     `json:"path"`
 	Config bool       `json:"config"`
+	Whole  bool       `json:"whole,omitempty"`
 	By     []savedUse `json:"by"`
 }
 
@@ -147,7 +148,7 @@ func (out *saved) saveUse(u gitUse) {
 		out.Commons = append(out.Commons, []byte(dir))
 	}
 	for _, at := range slices.Sorted(maps.Keys(u.named)) {
-		n := savedName{Path: []byte(at), Config: u.named[at].config}
+		n := savedName{Path: []byte(at), Config: u.named[at].config, Whole: u.named[at].whole}
 		for _, by := range u.named[at].by {
 			n.By = append(n.By, savedUse{[]byte(by.dir), []byte(by.git)})
 		}
@@ -164,7 +165,7 @@ func (in *saved) loadUse() gitUse {
 		u.commons[string(dir)] = true
 	}
 	for _, n := range in.Named {
-		names := naming{config: n.Config}
+		names := naming{config: n.Config, whole: n.Whole}
 		for _, by := range n.By {
 			names.by = append(names.by, use{string(by.Dir), string(by.Git)})
 		}

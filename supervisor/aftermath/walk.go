@@ -96,6 +96,10 @@ type walker struct {
 	left    int
 	held    int64 // bytes of content
 	linking bool  // by a link to a folder of dependencies
+	// toOthers are the links to folders of dependencies that are recorded.
+	toOthers map[string]bool
+	// noted are the anchors of entries that are recorded because they are named.
+	noted map[string]bool
 	// except is a tree that is not looked through; "": none.
 	except string
 }
@@ -104,7 +108,8 @@ type walker struct {
 // names.
 func walk(p profile.Profile, c *Cache, except string, before map[string]naming) found {
 	w := walker{found: found{entries: map[string]entry{}, repos: map[string]bool{}, links: map[string][]string{},
-		begun: time.Now().UnixNano()}, cache: c, except: except, left: maxEntries}
+		begun: time.Now().UnixNano()}, cache: c, except: except, left: maxEntries, toOthers: map[string]bool{},
+		noted: map[string]bool{}}
 	for _, t := range writable(p) {
 		if except == "" || !abspath.Contains(except, t.root) {
 			w.tree(t.root, spot{cursor: t.cursor}, c.view(viewKey{p.Digest(), t.root}))
@@ -331,8 +336,17 @@ func gitItem(name string) bool {
 		slices.Contains(inProgress, name)
 }
 
+// protected reports whether an entry of a folder that is recorded because it is named has a protected name itself.
+func (w *walker) protected(at, anchor string) bool {
+	_, known := w.entries[at]
+	return known && w.noted[anchor]
+}
+
 // record records the entry under a protected name, with all below it.
 func (w *walker) record(parent int, element, at, anchor string, depth int) {
+	if w.protected(at, anchor) {
+		return
+	}
 	var st unix.Stat_t
 	if err := unix.Fstatat(parent, element, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		w.partly = w.partly || err != unix.ENOENT
