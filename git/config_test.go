@@ -194,6 +194,6 @@ func FuzzIndex(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		file := filepath.Join(t.TempDir(), "index")
 		must(t, os.WriteFile(file, b, 0o644))
-		_ = eachEntry(Disk, file, 20, 0, func(uint32, string) {})
+		_ = eachEntry(Disk, file, 20, 0, func(uint32, []byte, string) {})
 	})
 }

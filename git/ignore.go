@@ -38,7 +38,8 @@ func (r Reader) Ignores(repo Repository) (*Ignores, error) {
 		return nil, err
 	}
 	g := &Ignores{host: r.Host, worktree: repo.Worktree, in: map[string][]ignoreRule{}}
-	err = eachEntry(r.Host, path.Join(repo.Dir, "index"), HashSize(settings), 0, func(_ uint32, entry string) {
+	index := path.Join(repo.Dir, "index")
+	err = eachEntry(r.Host, index, HashSize(settings), 0, func(_ uint32, _ []byte, entry string) {
 		g.tracked = append(g.tracked, entry)
 	})
 	if err != nil {

@@ -19,7 +19,7 @@ const maxIndex = 64 << 20
 // gitformat-index(5)): its submodules. Settings are the repository's configuration.
 func Links(h Host, r Repository, settings []Setting) ([]string, error) {
 	var out []string
-	err := eachEntry(h, path.Join(r.Dir, "index"), HashSize(settings), 0, func(mode uint32, entry string) {
+	err := eachEntry(h, path.Join(r.Dir, "index"), HashSize(settings), 0, func(mode uint32, _ []byte, entry string) {
 		if mode&0o170000 == 0o160000 {
 			out = append(out, entry)
 		}
@@ -27,9 +27,27 @@ func Links(h Host, r Repository, settings []Setting) ([]string, error) {
 	return out, err
 }
 
-// eachEntry calls f with the mode and the path of each entry of an index, a split one's shared file included, which may
-// have further ones. hash is the size of object names.
-func eachEntry(h Host, name string, hash, depth int, f func(mode uint32, path string)) error {
+// Tracks reports whether the index of a repository has a file with that content at a path of its work tree. A filter is
+// not run: a file that one converts is not found.
+func Tracks(h Host, r Repository, at string, content []byte) (found bool) {
+	for _, sum := range []func() hash.Hash{sha1.New, sha256.New} {
+		blob := sum()
+		fmt.Fprintf(blob, "blob %d\x00", len(content))
+		blob.Write(content)
+		id := blob.Sum(nil)
+		err := eachEntry(h, path.Join(r.Dir, "index"), len(id), 0, func(mode uint32, entryID []byte, entry string) {
+			found = found || entry == at && mode&0o170000 == 0o100000 && bytes.Equal(entryID, id)
+		})
+		if err == nil {
+			return found
+		}
+	}
+	return false
+}
+
+// eachEntry calls f with the mode, the object's id and the path of each entry of an index, a split one's shared file
+// included, which may have further ones. hash is the size of object names.
+func eachEntry(h Host, name string, hash, depth int, f func(mode uint32, id []byte, path string)) error {
 	b, err := h.ReadFile(name, maxIndex)
 	if absent(err) {
 		return nil
@@ -38,7 +56,9 @@ func eachEntry(h Host, name string, hash, depth int, f func(mode uint32, path st
 		return fmt.Errorf("read %q: %w", name, err)
 	}
 	odd := fmt.Errorf("read %q: %w", name, errOddIndex)
-	at, err := entries(b, hash, func(at int, entry string) { f(binary.BigEndian.Uint32(b[at+24:]), entry) })
+	at, err := entries(b, hash, func(at int, entry string) {
+		f(binary.BigEndian.Uint32(b[at+24:]), b[at+40:at+40+hash], entry)
+	})
 	if err != nil {
 		return odd
 	}

@@ -15,9 +15,8 @@ import (
 type Snapshot struct {
 	profile profile.Profile
 	cache   *Cache
-	except  string          // not looked through; see Before
-	copies  map[string]bool // nil until it is asked for; see hadCopy
-	others  []*Snapshot     // see Cache.begin
+	except  string      // not looked through; see Before
+	others  []*Snapshot // see Cache.begin
 
 	mu        sync.Mutex
 	seen      found    // its maps are replaced, never changed
@@ -90,24 +89,6 @@ func (f found) doubt(other found) {
 		return !other.repos[dir] &&
 			slices.ContainsFunc(other.roots, func(root string) bool { return abspath.Contains(root, dir) })
 	})
-}
-
-// hadCopy reports whether the same file existed under the same protected name at
-// another path. The first call indexes all recorded entries; few runs need it.
-func (s *Snapshot) hadCopy(at string, e entry) bool {
-	key, ok := e.asCopy(at)
-	if !ok {
-		return false
-	}
-	if s.copies == nil {
-		s.copies = map[string]bool{}
-		for at, e := range s.found().entries {
-			if key, ok := e.asCopy(at); ok && !e.doubtful {
-				s.copies[key] = true
-			}
-		}
-	}
-	return s.copies[key]
 }
 
 // Run describes the run to a check.
@@ -218,7 +199,8 @@ type check struct {
 	run    Run
 	trash  *trash
 	items  []Item
-	dealt  []string // with everything below
+	dealt  []string            // with everything below
+	copies map[string][]string // nil until it is asked for; see copied
 	// ahead: now has not come to be. Every difference is that of one change set, and nothing is moved.
 	ahead bool
 }

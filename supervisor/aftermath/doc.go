@@ -45,8 +45,8 @@
 // An entry that changed although a mount held it during the run was changed by somebody else, unless the file
 // has other names (hard links). So was an entry that changed after the run, before the check removed it. Both are
 // reported and left in place. Every other change during the run counts as the run's.
-// A copy of a protected file that the same tree had before, under the same name,
-// is no news: git worktree add and moving a package make such.
+// A copy of a protected file is no news in a new work tree at the same path from its top, as git worktree add makes
+// them, and in a folder that was moved as a whole. In any other place the same text means something else.
 //
 // # Skipped directories
 //

@@ -18,7 +18,7 @@ func (c *check) config(at, repo string, was entry, had bool, e entry) {
 	c.dealt = append(c.dealt, at)
 	root := c.rootOf(at)
 	born := repo != "" && !c.was.repos[repo]
-	if (born || repo == "" && !had) && c.before.hadCopy(at, e) && portable(e.content, root) {
+	if (born || repo == "" && !had) && c.copied(at, e) && portable(e.content, root) {
 		return
 	}
 	if !e.regular() || e.content == nil {

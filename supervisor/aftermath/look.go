@@ -1,7 +1,6 @@
 package aftermath
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -46,7 +45,7 @@ func (c *check) look(at string, e entry) {
 		c.config(at, "", was, had, e)
 		return
 	}
-	if c.before.hadCopy(at, e) && (part == "" || e.regular()) {
+	if c.copied(at, e) && (part == "" || e.regular()) {
 		return
 	}
 	if e.directory() && !e.deep && (c.empty(at) || c.holdsCopies(at)) {
@@ -102,15 +101,6 @@ func (c *check) granted(at string) bool {
 	return slices.ContainsFunc(c.run.Granted, func(dir string) bool { return abspath.Contains(dir, at) })
 }
 
-// asCopy returns the key that copies of a file under the same protected name share.
-func (e entry) asCopy(at string) (string, bool) {
-	if e.directory() || e.content == nil {
-		return "", false
-	}
-	return fmt.Sprintf("%s\x00%o\x00%s", strings.TrimPrefix(at, path.Dir(e.anchor)+"/"), e.kind()|e.mode&0o111,
-		e.content), true
-}
-
 func (c *check) below(dir string) []string {
 	var list []string
 	for at := range c.now.entries {
@@ -126,7 +116,7 @@ func (c *check) empty(dir string) bool { return len(c.below(dir)) == 0 }
 func (c *check) holdsCopies(dir string) bool {
 	return slices.ContainsFunc(c.below(dir), func(at string) bool {
 		_, had := c.was.entries[at]
-		return had || c.before.hadCopy(at, c.now.entries[at]) || c.granted(at)
+		return had || c.copied(at, c.now.entries[at]) || c.granted(at)
 	})
 }
 
