@@ -158,7 +158,8 @@ func runsAs(remote string) bool {
 }
 
 // MayChange reports whether a command may leave a setting in the repository at dir, in the tree at root, without a
-// grant: it can neither start a program nor lead git elsewhere.
+// grant: it can neither start a program nor lead git to other files. Addresses of remotes are judged together
+// ([Routes.Redirected]).
 func MayChange(s Setting, dir, root string) bool {
 	section := s.Section
 	if s.Sub != "" {

@@ -83,7 +83,7 @@ const partlyLooked = "protected names were not looked for everywhere: the trees 
 func (c *afterCheck) run() aftermath.Run {
 	return aftermath.Run{
 		ID: c.e.ID, Project: c.e.Session.Root, Start: c.start, End: time.Now(),
-		Held: c.held(), Granted: c.j.widened, Trash: c.s.trash,
+		Held: c.held(), Granted: c.j.widened, Asked: !c.j.contained, Trash: c.s.trash,
 	}
 }
 

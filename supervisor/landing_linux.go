@@ -22,7 +22,7 @@ func (r *layeredRun) judge(
 ) (asks []landAsk) {
 	after := r.l.After(r.sess.Root, chosen)
 	found := r.s.seen.Judge(p, aftermath.Landing{
-		After: after, Names: after.Names(), Project: r.sess.Root, Granted: granted,
+		After: after, Names: after.Names(), Project: r.sess.Root, Granted: granted, Asked: r.shown,
 	})
 	if found.Partly {
 		*warnings = append(*warnings, partlyLooked)

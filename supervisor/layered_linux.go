@@ -45,6 +45,8 @@ type layeredRun struct {
 	view *view  // nil after the run
 	// asked: its question is open, or was answered. undoable: nobody was asked about its command as it can be undone.
 	asked, undoable bool
+	// shown: a person permitted the command by its words, as far as is known.
+	shown bool
 	// had is the part that had landed before a landing of a held change set which has not ended.
 	had []bool
 	// granted, above, stale, chosen and stays are those of layerNote; held are the layers of above.
@@ -218,7 +220,7 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 		return
 	}
 	defer r.root.Close()
-	r.undoable = check.j.contained
+	r.undoable, r.shown = check.j.contained, !check.j.contained
 	kept := context.WithoutCancel(ctx) // what a command wrote is not lost with its client
 	err := r.worker(kept, func(w *worker.Client, dir *os.File) error {
 		if err := r.take(kept, w, dir); err != nil {

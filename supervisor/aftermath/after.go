@@ -102,6 +102,9 @@ type Run struct {
 	// Granted are paths that the run was allowed to change, with all below them.
 	// Configurations of git are checked nevertheless.
 	Granted []string
+	// Asked: a person permitted the run by its words, with what is Granted: a granted configuration may lead git to
+	// other addresses.
+	Asked bool
 	// Trash is a directory of the daemon's own; a folder in it is made when
 	// something is moved there.
 	Trash string
@@ -186,6 +189,7 @@ func (c *check) all() {
 			c.removed(at, c.was.entries[at])
 		}
 	}
+	c.redirected()
 }
 
 func (s *Snapshot) check(now found, r Run) *check {

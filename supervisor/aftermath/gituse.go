@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,6 +26,8 @@ type gitUse struct {
 	// one, with the folders and links on the way to them: a link in the place of a folder leads to another file. They
 	// need not exist.
 	named map[string]naming
+	// routes are where git fetches from and pushes to, by use.
+	routes map[use]git.Routes
 }
 
 // use is a git directory, and the directory in which git finds it: a work tree, or a bare repository itself.
@@ -48,13 +51,14 @@ func (u gitUse) same(o gitUse) bool {
 	return maps.Equal(u.uses, o.uses) && maps.Equal(u.commons, o.commons) &&
 		maps.EqualFunc(u.named, o.named, func(a, b naming) bool {
 			return a.config == b.config && a.whole == b.whole && slices.Equal(a.by, b.by)
-		})
+		}) && reflect.DeepEqual(u.routes, o.routes)
 }
 
 // git works out how git uses the repositories that the walk found, and notes the files that are named, with those that
 // an earlier walk names.
 func (w *walker) git(before map[string]naming) {
-	w.gitUse = gitUse{uses: map[use]bool{}, commons: map[string]bool{}, named: map[string]naming{}}
+	w.gitUse = gitUse{uses: map[use]bool{}, commons: map[string]bool{}, named: map[string]naming{},
+		routes: map[use]git.Routes{}}
 	for dir := range w.repos {
 		if strings.EqualFold(path.Base(dir), ".git") {
 			w.uses[use{path.Dir(dir), dir}] = true
@@ -146,6 +150,7 @@ func (w *walker) nameUse(u use) {
 	home, _ := os.UserHomeDir()
 	settings, _ := git.Reader{Host: w.host(), Home: home}.Config(git.Repository{Dir: u.git, Common: common,
 		Worktree: u.dir})
+	w.routes[u] = git.RoutesOf(settings)
 	hooks := []string{path.Join(common, "hooks")}
 	for i, s := range settings {
 		if i == 0 || s.File != settings[i-1].File {

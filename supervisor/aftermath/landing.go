@@ -21,9 +21,10 @@ type Landing struct {
 	After git.Host
 	// Names are the absolute paths that are replaced, each with all below it.
 	Names []string
-	// Project and Granted are as in Run.
+	// Project, Granted and Asked are as in Run.
 	Project string
 	Granted []string
+	Asked   bool
 }
 
 // Judge returns the entries that a landing would bring under protected names, change or remove there, by the same rules
@@ -31,7 +32,7 @@ type Landing struct {
 func (c *Cache) Judge(p profile.Profile, l Landing) Found {
 	was := walk(p, c, "", nil)
 	s := &Snapshot{profile: p, cache: c, seen: was}
-	check := s.check(c.foresee(p, was, l), Run{Project: l.Project, Granted: l.Granted})
+	check := s.check(c.foresee(p, was, l), Run{Project: l.Project, Granted: l.Granted, Asked: l.Asked})
 	check.ahead = true
 	check.all()
 	if check.now.partly {

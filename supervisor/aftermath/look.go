@@ -128,7 +128,9 @@ func (c *check) repository(at string) (repo, part string) {
 			continue
 		}
 		part = strings.ToLower(strings.TrimPrefix(at, dir+"/"))
-		if abspath.Contains("hooks", part) || unfinished(part) || gitItem(part) || part == "info/attributes" {
+		first, _, _ := strings.Cut(part, "/")
+		if slices.Contains([]string{"hooks", "remotes", "branches"}, first) || unfinished(part) || gitItem(part) ||
+			part == "info/attributes" {
 			return dir, part
 		}
 		return "", ""

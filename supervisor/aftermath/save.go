@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"sandboxd/git"
 	"sandboxd/profile"
 )
 
@@ -20,6 +21,7 @@ type saved struct {
 	Uses    []savedUse   `json:"uses"`
 	Commons [][]byte     `json:"commons"`
 	Named   []savedName  `json:"named"`
+	Routes  []savedRoute `json:"routes,omitempty"`
 	Roots   []savedRoot  `json:"roots"`
 	Begun   int64        `json:"begun"` // nanoseconds
 	Partly  bool         `json:"partly"`
@@ -62,6 +64,11 @@ type savedName struct {
 	Config bool       `json:"config"`
 	Whole  bool       `json:"whole,omitempty"`
 	By     []savedUse `json:"by"`
+}
+
+type savedRoute struct {
+	By     savedUse   `json:"by"`
+	Routes git.Routes `json:"routes"`
 }
 
 type savedRoot struct {
@@ -144,6 +151,9 @@ func (out *saved) saveUse(u gitUse) {
 	for _, by := range slices.SortedFunc(maps.Keys(u.uses), use.compare) {
 		out.Uses = append(out.Uses, savedUse{[]byte(by.dir), []byte(by.git)})
 	}
+	for _, by := range slices.SortedFunc(maps.Keys(u.routes), use.compare) {
+		out.Routes = append(out.Routes, savedRoute{savedUse{[]byte(by.dir), []byte(by.git)}, u.routes[by]})
+	}
 	for _, dir := range slices.Sorted(maps.Keys(u.commons)) {
 		out.Commons = append(out.Commons, []byte(dir))
 	}
@@ -157,7 +167,11 @@ func (out *saved) saveUse(u gitUse) {
 }
 
 func (in *saved) loadUse() gitUse {
-	u := gitUse{uses: map[use]bool{}, commons: map[string]bool{}, named: map[string]naming{}}
+	u := gitUse{uses: map[use]bool{}, commons: map[string]bool{}, named: map[string]naming{},
+		routes: map[use]git.Routes{}}
+	for _, r := range in.Routes {
+		u.routes[use{string(r.By.Dir), string(r.By.Git)}] = r.Routes
+	}
 	for _, by := range in.Uses {
 		u.uses[use{string(by.Dir), string(by.Git)}] = true
 	}

@@ -332,7 +332,8 @@ func repository(at string, entries []os.DirEntry) bool {
 // gitItem reports whether a name in a repository can name programs, is one, or leads to another repository.
 func gitItem(name string) bool {
 	name = strings.ToLower(name)
-	return slices.Contains([]string{"hooks", "config", "config.worktree", "commondir", "gitdir"}, name) ||
+	return slices.Contains([]string{"hooks", "config", "config.worktree", "commondir", "gitdir", "remotes", "branches"},
+		name) ||
 		slices.Contains(inProgress, name)
 }
 
