@@ -240,7 +240,7 @@ func (r Routes) Redirected(to Routes, exists func(branch string) bool) (list []s
 	return list
 }
 
-// shown returns addresses for a person, without the password in one.
+// shown returns addresses for a person.
 func shown(addresses string) string {
 	var list []string
 	for address := range strings.FieldsSeq(addresses) {
@@ -252,12 +252,16 @@ func shown(addresses string) string {
 	return strings.Join(list, " ")
 }
 
-// Shown returns an address for a person, without the password in it.
+// Shown returns an address for a person, without what may be a secret in it: a password, and a token in its place.
 func Shown(address string) string {
-	if u, err := url.Parse(address); err == nil && u.User != nil {
-		return u.Redacted()
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil {
+		return address
 	}
-	return address
+	if strings.HasPrefix(u.Scheme, "http") {
+		u.User = nil
+	}
+	return u.Redacted()
 }
 
 // HasBranch reports whether a repository has a branch.

@@ -33,7 +33,7 @@ func TestRedirected(t *testing.T) {
 	for add, want := range map[string]string{
 		"": "",
 		"[remote \"origin\"]\n\turl =\n\turl = https://evil/x\n":              "remote origin leads to https://evil/x",
-		"[remote \"origin\"]\n\turl = https://u:secret@evil/x\n":              "https://u:xxxxx@evil/x instead",
+		"[remote \"origin\"]\n\turl = https://u:secret@evil/x\n":              "https://h/a.git https://evil/x instead",
 		"[remote \"origin\"]\n\tpushurl = https://evil/x\n":                   "remote origin pushes to https://evil/x",
 		"[remote \"origin\"]\n\tmirror = true\n":                              "other refspecs",
 		"[remote \"origin\"]\n\tpush = +refs/heads/*\n":                       "other refspecs",

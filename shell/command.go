@@ -102,6 +102,9 @@ type GitFact struct {
 	Programs []git.Use `json:"programs,omitempty"`
 	// Hooks are the directories in which git may look for hooks.
 	Hooks []string `json:"hooks,omitempty"`
+	// Routes are where it fetches from and pushes to, and Branch what is checked out: "" for no branch.
+	Routes git.Routes `json:"routes,omitzero"`
+	Branch string     `json:"branch,omitempty"`
 	// Drivers are attribute drivers with a program that no attribute file selects. The environment
 	// disables them.
 	Drivers []string `json:"drivers,omitempty"`

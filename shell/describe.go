@@ -54,7 +54,7 @@ func (j *judging) describe() {
 		if state == nil || state.decision == Auto || len(c.Args) == 0 || len(c.Via) > 0 && len(phrases) > 0 {
 			continue // the text of a wrapper includes what it starts
 		}
-		add(orElse(state.description, sentence(c)))
+		add(j.withAddress(c, orElse(state.description, sentence(c))))
 	}
 	var written []string
 	for _, r := range j.script.Redirs {

@@ -90,6 +90,9 @@ func (g *gatherer) inspect(repo git.Repository, fact *shell.GitFact) error {
 	if repo.Dir == "" {
 		return nil
 	}
+	if repo.Dir == fact.Dir {
+		fact.Routes, fact.Branch = git.RoutesOf(settings), git.Branch(git.Disk, repo)
+	}
 	drivers, err := r.Drivers(repo, settings)
 	if err != nil {
 		return err
