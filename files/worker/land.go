@@ -17,8 +17,9 @@ type landing struct {
 	temp string
 	// old is the entry under the name; its Kind is Absent for none.
 	old tree.Stat
-	// open returns the content; hash and size are its expected ones.
-	open func() (io.Reader, error)
+	// open returns the content, which is closed as soon as it was read: a change has more contents than a process may
+	// have descriptors. hash and size are the expected ones.
+	open func() (io.ReadCloser, error)
 	hash string
 	size int64
 	// want is how the file looks; nil leaves that to the umask and the folder.
@@ -31,13 +32,13 @@ type landing struct {
 }
 
 // bytesOf is the source of a content in memory.
-func bytesOf(content []byte) func() (io.Reader, error) {
-	return func() (io.Reader, error) { return bytes.NewReader(content), nil }
+func bytesOf(content []byte) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
 }
 
-// fileOf is the source of an opened file, from its start.
-func fileOf(f *os.File) func() (io.Reader, error) {
-	return func() (io.Reader, error) { return io.NewSectionReader(f, 0, 1<<62), nil }
+// fileOf is the source of an opened file, from its start. The file stays open.
+func fileOf(f *os.File) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) { return io.NopCloser(io.NewSectionReader(f, 0, 1<<62)), nil }
 }
 
 func (l *landing) close() {
@@ -108,6 +109,7 @@ func (l *landing) fill() error {
 		return err
 	}
 	sum, size, err := tree.Hash(io.TeeReader(io.LimitReader(src, l.size+1), l.fresh))
+	src.Close()
 	if err != nil {
 		return err
 	}

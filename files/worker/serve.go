@@ -117,7 +117,7 @@ func (s *server) report(r *reply, err error) {
 	}
 	var partial *files.PartialError
 	if errors.As(err, &partial) {
-		r.Done = partial.Done
+		r.Done, err = partial.Done, partial.Err // the client says again where it stopped
 	}
 	if c := (*files.Conflict)(nil); errors.As(err, &c) {
 		r.Conflict = c

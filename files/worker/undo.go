@@ -258,14 +258,7 @@ func (u *undoing) restoreFile(n now, want files.State, content func() (*os.File,
 		n.stat = tree.Stat{State: files.State{Kind: files.Absent}}
 	}
 	l := &landing{hash: want.Hash, size: want.Size, want: &want, perm: 0o600, old: n.stat}
-	l.open = func() (io.Reader, error) {
-		f, err := content()
-		if err != nil {
-			return nil, err
-		}
-		u.change.atEnd(func() { f.Close() })
-		return io.NewSectionReader(f, 0, 1<<62), nil
-	}
+	l.open = func() (io.ReadCloser, error) { return content() }
 	u.change.putLater(n.spot, l, u.lost(n))
 	return nil
 }
