@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sandboxd/files"
@@ -163,7 +164,7 @@ func trashName(step files.Step) string {
 	return strings.ToValidUTF8(name[:min(len(name), 200)], "") // the record is JSON
 }
 
-// copyTo copies at most limit bytes, and one more to notice that there are more.
+// copyTo copies at most limit bytes, and one more to notice that there are more. commit brings the copy to disk.
 func copyTo(name string, src *os.File, limit int64) (sum string, size int64, err error) {
 	dst, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -171,9 +172,6 @@ func copyTo(name string, src *os.File, limit int64) (sum string, size int64, err
 	}
 	h := sha256.New()
 	size, err = io.Copy(io.MultiWriter(dst, h), io.NewSectionReader(src, 0, limit+1))
-	if err == nil {
-		err = dst.Sync()
-	}
 	if cerr := dst.Close(); err == nil {
 		err = cerr
 	}
@@ -183,6 +181,9 @@ func copyTo(name string, src *os.File, limit int64) (sum string, size int64, err
 // commit makes contents and record last.
 func (c *Change) commit() error {
 	s := c.store
+	if err := c.syncContents(); err != nil {
+		return fmt.Errorf("keep change %q: %w", c.record.ID, err)
+	}
 	for _, d := range []string{filepath.Join(s.dir, "trash", c.record.ID), filepath.Join(s.dir, "trash"),
 		filepath.Join(s.dir, "undo")} {
 		if err := durable.SyncDir(d); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -196,6 +197,18 @@ func (c *Change) commit() error {
 	defer s.mu.Unlock()
 	s.records[c.record.ID] = c.record
 	return nil
+}
+
+// syncContents brings the contents to disk, many by one call for the file system.
+func (c *Change) syncContents() (err error) {
+	names := slices.DeleteFunc(slices.Clone(c.record.Contents), func(name string) bool { return name == "" })
+	if len(names) > maxSyncs {
+		return syncFS(c.store.dir)
+	}
+	for _, name := range names {
+		err = errors.Join(err, durable.SyncDir(filepath.Join(c.store.dir, name)))
+	}
+	return err
 }
 
 // Finish records the result of the change: err is that of Do or Undo of the worker's client. Its

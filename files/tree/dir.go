@@ -183,6 +183,9 @@ func (d *Dir) Names(limit int) (names []string, more bool, err error) {
 
 // sync makes the names in the folder last.
 func (d *Dir) sync() error {
+	if d.tree.bulk {
+		return nil
+	}
 	err := ignoringEINTR(func() error { return unix.Fsync(d.fd()) })
 	if err == unix.EBADF || err == unix.EINVAL { // opened by path only, or not a file system that does this
 		return nil

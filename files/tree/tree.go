@@ -44,6 +44,7 @@ type Tree struct {
 	mount mountID
 	links bool
 	loose bool
+	bulk  bool // see InBulk
 }
 
 // Options of Open.

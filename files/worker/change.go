@@ -27,10 +27,12 @@ type changePart struct {
 	// lost opens the content that is lost; nil where there is none.
 	lost func() (*os.File, error)
 	act  func() error
+	// later is the landing of a put of which nothing is staged before its turn; else nil.
+	later *laterPut
 }
 
 func (c *change) add(step files.Step, lost func() (*os.File, error), act func() error) {
-	c.parts = append(c.parts, changePart{step, lost, act})
+	c.parts = append(c.parts, changePart{step: step, lost: lost, act: act})
 }
 
 // opened is a content that is open already and stays so until the change ends.
@@ -69,7 +71,11 @@ func (c *change) run() error {
 // carryOut performs the steps.
 func (c *change) carryOut() error {
 	for i, p := range c.parts {
-		if err := named("", p.act(), p.step.Path); err != nil {
+		err := c.stageAhead(i)
+		if err == nil {
+			err = p.act()
+		}
+		if err = named("", err, p.step.Path); err != nil {
 			if made := (*tree.MadeError)(nil); errors.As(err, &made) {
 				return &files.PartialError{Done: i + 1, Err: err}
 			}
@@ -237,45 +243,12 @@ func (c *change) put(at spot, l *landing, lost func() (*os.File, error)) error {
 			return err
 		}
 	}
-	c.add(step, lost, func() error {
-		if l.dir == nil {
-			return c.landIn(at, l)
-		}
-		return l.land()
-	})
+	if l.dir == nil {
+		c.addLater(step, lost, l)
+		return nil
+	}
+	c.add(step, lost, l.land)
 	return nil
-}
-
-// putLater adds a put of which nothing is staged before its turn: its folder
-// may be made by an earlier step of the same change, and there may be many. How it
-// looks is said.
-func (c *change) putLater(at spot, l *landing, lost func() (*os.File, error)) {
-	l.name, l.temp = at.name(), tree.TempName()
-	step := files.Step{Kind: files.PutStep, Path: at.fact.Real, Before: l.old.State, After: l.wanted(), Temp: l.temp}
-	c.add(step, lost, func() error { return c.landIn(at, l) })
-}
-
-// landIn opens the folder of a landing only now, and stages content that could not be staged
-// before.
-func (c *change) landIn(at spot, l *landing) error {
-	dir, _, err := c.server.dirOf(at.fact.Real)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	defer l.close()
-	l.dir = dir
-	fresh, ok, err := dir.Unnamed(l.temp, l.perm)
-	if err != nil {
-		return err
-	}
-	if ok {
-		l.fresh = fresh
-		if err := l.fill(); err != nil {
-			return err
-		}
-	}
-	return l.land()
 }
 
 // do performs a request, if the facts still equal those of the decision.

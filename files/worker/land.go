@@ -58,7 +58,7 @@ func (l *landing) stage(umask uint32) (after files.State, err error) {
 		return l.predict(umask, l.dir)
 	}
 	l.fresh = fresh
-	if err := l.fill(); err != nil {
+	if err := l.fillLasting(); err != nil {
 		return after, err
 	}
 	fault.Point("staged")
@@ -102,7 +102,15 @@ func (l *landing) wanted() files.State {
 	return after
 }
 
-// fill writes content and looks, and makes both last.
+// fillLasting is fill that makes the file last.
+func (l *landing) fillLasting() error {
+	if err := l.fill(); err != nil {
+		return err
+	}
+	return l.fresh.Sync()
+}
+
+// fill writes content and looks.
 func (l *landing) fill() error {
 	src, err := l.open()
 	if err != nil {
@@ -124,10 +132,7 @@ func (l *landing) fill() error {
 	} else if l.mode != 0 {
 		err = l.fresh.Chmod(l.mode)
 	}
-	if err != nil {
-		return err
-	}
-	return l.fresh.Sync()
+	return err
 }
 
 // land gives the file its name.
@@ -138,7 +143,7 @@ func (l *landing) land() error {
 			return err
 		}
 		l.fresh = fresh
-		if err := l.fill(); err != nil {
+		if err := l.fillLasting(); err != nil {
 			return err
 		}
 	}

@@ -58,6 +58,8 @@ type server struct {
 	umask    uint32
 	// run: an undo of a run is under way, which may name files in any bytes, and with several names.
 	run bool
+	// bulk: a change of many steps is under way, see tree.Tree.InBulk.
+	bulk bool
 }
 
 func (s *server) close() {
@@ -163,6 +165,9 @@ func (s *server) at(abs string) (*tree.Tree, string, error) {
 	}
 	if s.run {
 		t = t.OfRun()
+	}
+	if s.bulk {
+		t = t.InBulk()
 	}
 	return t, rel, nil
 }

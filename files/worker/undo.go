@@ -23,8 +23,8 @@ func (s *server) undo(steps []files.Step, blobs []bool, how files.UndoHow) (out 
 	if len(steps) == 0 || len(blobs) != len(steps) {
 		return files.Result{}, errors.New("undo: nothing to undo")
 	}
-	s.run = how.Run
-	defer func() { s.run = false }()
+	s.run, s.bulk = how.Run, len(steps) > fewSteps
+	defer func() { s.run, s.bulk = false, false }()
 	u := &undoing{server: s, how: how, change: &change{server: s}, closed: map[string]uint32{},
 		git: snapshot.NewGitDirs(s.rules, steps), left: map[string]*files.Conflict{}}
 	defer u.change.close()
@@ -81,6 +81,9 @@ func (u *undoing) plan(steps []files.Step, blobs []bool) error {
 	}
 	return nil
 }
+
+// fewSteps is how many steps of an undo are brought to disk one by one.
+const fewSteps = 16
 
 // undoing collects the inverse steps. removed and made are the paths that earlier
 // inverse steps will have freed or filled by the time a later one runs; stays are the

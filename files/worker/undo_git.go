@@ -109,7 +109,7 @@ func (u *undoing) carryOut() error {
 	if err == nil {
 		err = u.change.carryOut()
 	}
-	uerr := u.server.unlock(u.locks, text)
+	uerr := errors.Join(u.server.syncAll(), u.server.unlock(u.locks, text))
 	if err == nil && uerr != nil {
 		return &files.PartialError{Done: len(u.change.parts), Err: uerr}
 	}
