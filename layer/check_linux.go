@@ -72,11 +72,12 @@ func (m *mover) differs(dir int, name string, expect []Node, ctime int64, moved 
 		if k > 0 {
 			ctime = n.CTime
 		}
-		if found.Inode != n.Inode || found.Kind != n.Kind {
+		known := found.Inode == n.Inode
+		if found.Kind != n.Kind || !known && !m.copied && n.Kind == File && n.Hash == "" {
 			return inside("another object is in its place", n.Path), nil
 		}
 		// Before Linux 6.13 two changes within a tick of the clock have the same time.
-		if found.CTime == ctime && (n.Kind != File || found.Size == n.Size && found.MTime == n.MTime) {
+		if known && found.CTime == ctime && (n.Kind != File || found.Size == n.Size && found.MTime == n.MTime) {
 			continue
 		}
 		if !n.equal(found) || n.Kind == File && !m.sameFile(dir, name, n, moved) {

@@ -28,6 +28,7 @@ type mover struct {
 	// parents are opened directories of the root. backward: ops go back in them, even in one that moved meanwhile.
 	parents  map[Name]int
 	backward bool
+	copied   bool // differs compares with what may be a copy of a displaced object
 }
 
 // spot is a directory of the root as the move found it.
@@ -51,7 +52,10 @@ func (l *Layer) move(root *os.File, want []bool, resume bool) error {
 	}
 	defer slots.Close()
 	m := &mover{l: l, set: l.set, root: int(root.Fd()), slots: int(slots.Fd()), to: want, resume: resume,
-		parents: map[Name]int{}}
+		parents: map[Name]int{}, index: map[Name]int{}}
+	for k, d := range l.set.Dirs {
+		m.index[d.Path] = k
+	}
 	defer m.close()
 	if m.at, err = m.applied(); err != nil {
 		return err
@@ -83,28 +87,78 @@ func (m *mover) close() {
 	}
 }
 
-// applied reads from the slots which Ops the root has: a slot holds the new object before, and the old one after.
+// applied reads from the slots which Ops the root has: a slot holds the new object before, and the old one after. A
+// slot that has neither is a conflict only where the move needs it.
 func (m *mover) applied() ([]bool, error) {
 	at := slices.Clone(m.l.state.At)
 	for i := range m.set.Ops {
-		var err error
-		if at[i], err = m.applied1(i); err != nil {
+		now, err := m.applied1(i)
+		if errors.As(err, new(*ConflictError)) && !m.resume && m.to[i] == at[i] {
+			continue
+		}
+		if at[i] = now; err != nil {
 			return nil, err
 		}
 	}
 	return at, nil
 }
 
+// applied1 reports whether the root has the new object of an Op. A slot that contradicts the state proves nothing by
+// inodes, unless a move is under way: a state directory that was copied or restored has others.
 func (m *mover) applied1(i int) (bool, error) {
 	if m.l.dropped(i) { // its slot is empty
 		return false, nil
 	}
+	op, noted := m.set.Ops[i], m.l.state.At[i]
 	s, err := stat(m.slots, itoa(i))
-	if new := m.set.Ops[i].New; len(new) > 0 {
-		return s.Inode != new[0].Inode || s.Kind == Absent, err
+	if err != nil {
+		return false, err
 	}
-	return s.Kind != Absent, err
+	_, slot := op.side(noted)
+	_, other := op.side(!noted)
+	switch {
+	case s.tops(slot):
+		return noted, nil
+	case s.tops(other) && m.l.state.To != nil:
+		return !noted, nil
+	}
+	return m.compared(i)
 }
+
+// tops reports whether an object is the top of a tree, by its identity.
+func (s State) tops(tree []Node) bool {
+	if len(tree) == 0 {
+		return s.Kind == Absent
+	}
+	return s.Kind == tree[0].Kind && s.Inode == tree[0].Inode
+}
+
+// compared is applied1 by content. What the state denies holds only where the root shows it, too.
+func (m *mover) compared(i int) (bool, error) {
+	m.copied = true
+	defer func() { m.copied = false }()
+	op, noted := m.set.Ops[i], m.l.state.At[i]
+	for _, at := range []bool{noted, !noted} {
+		root, slot := op.side(at)
+		if reason, err := m.differs(m.slots, itoa(i), slot, 0, true); err != nil || reason != "" {
+			continue
+		}
+		if at == noted {
+			return at, nil
+		}
+		dir, base, err := m.parentOf(op.Path)
+		if err != nil {
+			continue
+		}
+		if reason, err := m.differs(dir, base, root, 0, true); err == nil && reason == "" {
+			return at, nil
+		}
+	}
+	return noted, &ConflictError{[]Note{{op.Path, damaged}}}
+}
+
+// damaged is an object that is neither in the root nor, as it was, in the layer.
+const damaged = "its copy in the state directory is missing or damaged, and does not land"
 
 // every returns the numbers below n.
 func every(n int) []int {
@@ -119,10 +173,7 @@ func itoa(i int) string { return strconv.Itoa(i) }
 
 // plan finds the ops to move, and the directories that they touch.
 func (m *mover) plan() {
-	m.index, m.dirs = map[Name]int{}, map[int]*spot{}
-	for k, d := range m.set.Dirs {
-		m.index[d.Path] = k
-	}
+	m.dirs = map[int]*spot{}
 	touch := func(at Name) {
 		for {
 			if k, ok := m.index[at]; ok {
@@ -355,6 +406,11 @@ func (m *mover) swap(i int, forward bool) error {
 		return err
 	}
 	out, in := op.side(!forward)
+	if forward && len(in) > 0 {
+		if reason, err := m.differs(m.slots, slot, in, in[0].CTime, false); err != nil || reason != "" {
+			return &ConflictError{[]Note{{op.Path, damaged}}}
+		}
+	}
 	err = m.exchange(dir, base, slot, out, in)
 	switch err {
 	case nil:
