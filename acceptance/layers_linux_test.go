@@ -2,8 +2,11 @@ package acceptance
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -193,6 +196,58 @@ func TestLayerOfACutOffRun(t *testing.T) {
 		}
 		if r := a.run("echo y > again"); r.code != 0 || r.Changes.Undo == "" {
 			t.Errorf("the next run: %d %s%s", r.code, r.out, r.err)
+		}
+	})
+}
+
+// R-LY-02, R-LY-04: what a command wrote that the end of its launch server or of the daemon cut off is held; what one
+// wrote that a limit or a signal ended lands, and the result names it with its undo.
+func TestLayerOfAnEndedRun(t *testing.T) {
+	bothUsers(t, func(t *testing.T, a *actor) {
+		a.layered()
+		for _, c := range []struct {
+			name string
+			args []string
+			end  func()
+			held bool
+		}{
+			{"launch server", nil, func() { syscall.Kill(a.find("server"), syscall.SIGKILL) }, true},
+			{"stop", nil, func() { a.sbx("stop", "--now"); a.stop() }, true},
+			{"limit", []string{"--timeout", "3s"}, func() {}, false},
+			{"signal", nil, func() {
+				eventually(t, "a sleep to kill", func() bool {
+					return slices.ContainsFunc(processes(), func(p process) bool {
+						return p.cmdline == "sleep 97531 " && below(p.pid, a.daemon.Process.Pid) &&
+							syscall.Kill(p.pid, syscall.SIGKILL) == nil
+					})
+				})
+			}, false},
+		} {
+			a.sh("rm -f a b")
+			wait := a.begin(slices.Concat([]string{"run"}, c.args, []string{"-c", "echo a > a; exec sleep 97531; echo b > b"})...)
+			eventually(t, "the command has written", func() bool { return a.wrote("a") })
+			c.end()
+			r := wait()
+			if a.daemon == nil {
+				a.layered()
+			}
+			_, err := os.Stat(filepath.Join(a.project, "a"))
+			list := a.sbx("changes").out
+			if landed := err == nil; landed == c.held || strings.Contains(list, "h-") != c.held {
+				t.Errorf("%s: landed: %v, held: %s\n%s", c.name, landed, list, r)
+			}
+			want := "(a): sbx undo r-"
+			if c.held {
+				want = "it is held: sbx changes show h-"
+				for _, id := range strings.Fields(list) {
+					if strings.HasPrefix(id, "h-") {
+						a.sbx("changes", "drop", id)
+					}
+				}
+			}
+			if r.code == 0 || !strings.Contains(r.err, want) {
+				t.Errorf("%s: the result does not say %q: %s", c.name, want, r)
+			}
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -114,6 +115,27 @@ func (r *Result) tellUndo(c *Changes) {
 		r.Violations = append(r.Violations, Violation{Kind: violationNoUndo, Op: "undo", Object: what, Rule: "undo lacks it",
 			By: "layer", Count: 1, Hint: "sbx undo restores the rest"})
 	}
+}
+
+// tellWritten has the result of a command that was ended, by a limit, a signal or its client, name what it had written
+// by then, which may be a half of what it was to write.
+func (r *Result) tellWritten(root string) {
+	c := r.Changes
+	if r.Exit.Cause == "" && r.Exit.Signal == 0 || c == nil || c.Undo == "" {
+		return
+	}
+	var paths []string
+	for _, p := range slices.Concat(c.Created, c.Modified, c.Deleted) {
+		if rel, err := filepath.Rel(root, p); err == nil {
+			p = rel
+		}
+		paths = append(paths, p)
+	}
+	if len(paths) > 3 {
+		paths = append(paths[:3], fmt.Sprintf("%d more", len(paths)-3))
+	}
+	r.Warnings = append(r.Warnings, fmt.Sprintf("what it changed before it ended is in the project (%s): sbx undo %s takes "+
+		"it back", strings.Join(paths, ", "), c.Undo))
 }
 
 // landAsked asks about the change set of a run that has ended, which is held, and lands it after a yes.

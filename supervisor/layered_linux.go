@@ -235,6 +235,10 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 			return errAskedToHold
 		case result.Exit.Cause == sandbox.EndLayer:
 			return errors.New("it is more than [sandbox.limits] layer permits")
+		case result.Exit.Cause == sandbox.EndServer:
+			return errors.New("the launch server ended while it ran, so that a half of it would land")
+		case result.Exit.Cause == sandbox.EndShutdown:
+			return errors.New("the daemon was stopped while it ran, so that a half of it would land")
 		case len(r.above) > 0:
 			return &dependsError{r.above}
 		}
