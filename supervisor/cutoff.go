@@ -26,14 +26,20 @@ type CutOff struct {
 	Found []aftermath.Item
 	// Why it could not be looked after, or not everywhere; "": it was.
 	Why string
+	// Undo describes an undo, which is no run.
+	Undo string
 }
 
 // CutOffs are the runs that this daemon found at its start and that somebody should
-// know of.
+// know of, and the undos of which a part is done.
 func (s *Supervisor) CutOffs() []CutOff {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.cutOffs)
+	list := slices.Clone(s.cutOffs)
+	s.mu.Unlock()
+	for _, r := range s.Undo.Halves() {
+		list = append(list, CutOff{Session: r.Session, Root: r.Project, Undo: half(r)})
+	}
+	return list
 }
 
 // recoverRuns checks the runs that an earlier daemon's death cut off, as that

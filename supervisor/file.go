@@ -257,6 +257,7 @@ func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, 
 		Guarded: j.verdict.Protected}
 	if j.undo != nil {
 		rec.Note, rec.Run = j.undo.note, j.undo.run
+		rec.Takes = &store.Takes{ID: j.undo.id, Paths: c.req.Paths, How: c.req.how(j.undo)}
 		if !j.undo.part && !c.req.Rest { // a part can be taken back by part again
 			rec.Undoes, rec.Parts = j.undo.id, j.undo.parts
 		}
@@ -282,7 +283,7 @@ func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, 
 			"daemon starts: "+ferr.Error())
 	}
 	if errors.Is(err, worker.ErrBroken) {
-		err = s.settleBroken(ctx, c, change.ID(), err)
+		err = s.settleBroken(ctx, c, change.ID(), err, out)
 	}
 	if r, gerr := s.Undo.Get(change.ID()); gerr == nil && r.State == store.Made {
 		out.Undo = change.ID()
@@ -291,8 +292,8 @@ func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, 
 	return err
 }
 
-// settleBroken determines the outcome of a change whose worker died.
-func (s *Supervisor) settleBroken(ctx context.Context, c *fileCall, id string, cause error) error {
+// settleBroken determines the outcome of a change whose worker died. An undo is finished.
+func (s *Supervisor) settleBroken(ctx context.Context, c *fileCall, id string, cause error, out *FileResult) error {
 	r, err := s.Undo.Get(id)
 	if err != nil {
 		return fmt.Errorf("%w; nothing was changed, try again", cause)
@@ -300,10 +301,26 @@ func (s *Supervisor) settleBroken(ctx context.Context, c *fileCall, id string, c
 	if err := s.settle(ctx, c.sess, r); err != nil {
 		return fmt.Errorf("%w; what became of the change is not known yet: %v", cause, err)
 	}
-	if _, err := s.Undo.Get(id); err != nil {
+	r, err = s.Undo.Get(id)
+	switch {
+	case err != nil:
 		return fmt.Errorf("%w; nothing was changed, try again", cause)
+	case r.Takes != nil && r.Of == 0:
+		out.Path, out.Changed = c.sess.Root, true
+		out.Warnings = append(out.Warnings, "the file worker ended on the way, and another one finished this")
+		return nil
+	case r.Takes != nil:
+		return fmt.Errorf("%w; %s", cause, half(r))
+	case r.Of > 0:
+		return fmt.Errorf("%w; a part of the change was made, and %s undoes it", cause, id)
 	}
 	return fmt.Errorf("%w; the change was made nevertheless, and %s undoes it", cause, id)
+}
+
+// half describes an undo of which a part was made, and what a person can do.
+func half(r store.Record) string {
+	return fmt.Sprintf("the undo of %s was cut off, and a part of it is done: sbx undo %s finishes it, sbx undo %s takes "+
+		"that part back", r.Takes.ID, r.Takes.ID, r.ID)
 }
 
 // withWorker calls f with a worker that may carry out the decision: the session's

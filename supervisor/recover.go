@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -98,13 +99,58 @@ func (s *Supervisor) settle(ctx context.Context, sess *Session, r store.Record) 
 	}
 	var made int
 	err = s.once(ctx, plan, j.setup, func(client *worker.Client) (err error) {
-		made, err = client.Settle(ctx, r.Steps)
+		if made, err = client.Settle(ctx, r.Steps); err != nil || made == 0 || made == len(r.Steps) || r.Takes == nil {
+			return err
+		}
+		made, err = s.finishUndo(ctx, client, j.rules, r)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("settle change %q: %w", r.ID, err)
 	}
 	return s.Undo.Settle(r.ID, made)
+}
+
+// finishUndo has the worker do the rest of an undo that was cut off, and returns how many of its steps are made then.
+// It does none of them where what it finds is not what the undo was to find.
+func (s *Supervisor) finishUndo(
+	ctx context.Context, client *worker.Client, rules *files.Rules, r store.Record,
+) (made int, err error) {
+	again, err := s.Undo.Resume(r.ID)
+	if err != nil {
+		return 0, err
+	}
+	kept, err := s.taken(rules, r)
+	if err == nil {
+		how := r.Takes.How
+		how.Again = true
+		_, err = client.Undo(ctx, kept, how, again)
+	}
+	switch {
+	case err == nil:
+		return len(r.Steps), nil
+	case errors.Is(err, worker.ErrBroken):
+		return 0, err
+	}
+	return client.Settle(ctx, again.Steps())
+}
+
+// taken is what an undo takes back.
+func (s *Supervisor) taken(rules *files.Rules, r store.Record) (files.Kept, error) {
+	u := &undoing{id: r.Takes.ID}
+	var err error
+	if parts := s.Undo.OfExec(u.id); len(parts) > 1 {
+		u.kept, err = s.Undo.Parts(parts)
+	} else {
+		if len(parts) == 1 {
+			u.id = parts[0].ID
+		}
+		u.kept, err = s.Undo.Kept(u.id)
+	}
+	if err == nil && len(r.Takes.Paths) > 0 {
+		err = u.only(rules, r.Takes.Paths)
+	}
+	return u.kept, err
 }
 
 // configureUndo configures how much the undo store keeps.

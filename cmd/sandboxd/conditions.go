@@ -138,8 +138,12 @@ func (b *backend) conditions() []ipc.Warning {
 	return list
 }
 
-// tellCutOff reports a run that the death of an earlier daemon cut off.
+// tellCutOff reports a run that the death of an earlier daemon cut off, or an undo.
 func tellCutOff(c supervisor.CutOff, add func(where, hint, format string, args ...any)) {
+	if c.Undo != "" {
+		add("undo in "+c.Root, "", "%s", c.Undo)
+		return
+	}
 	where, hint := "a run that was cut off", ""
 	if c.Exec != "" {
 		where, hint = "run "+c.Exec, "sbx log --exec "+c.Exec

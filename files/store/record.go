@@ -38,6 +38,10 @@ type Record struct {
 	Undoes   string   `json:"undoes,omitempty"`
 	Parts    []string `json:"parts,omitempty"`
 	UndoneBy string   `json:"undone_by,omitempty"`
+	// Takes is what an undo was to take back, so that one that was cut off can be finished.
+	Takes *Takes `json:"takes,omitempty"`
+	// Of is how many steps a change had of which only a part was made; 0: it is whole.
+	Of int `json:"of,omitempty"`
 	// Run: the steps are those of a direct run, whose command is Note, or take one back.
 	Run bool `json:"run,omitempty"`
 	// Exec is the run's id.
@@ -59,6 +63,17 @@ type Record struct {
 	// Contents are file names below the store, by step; "" where a step loses
 	// none.
 	Contents []string `json:"contents"`
+	// Open are the steps whose content is a file that another program had open for writing when a landing displaced it.
+	Open []int `json:"open,omitempty"`
+}
+
+// Takes is the part of a change that an undo takes back, and how.
+type Takes struct {
+	// ID is that of the change, or of a run of several change sets.
+	ID string `json:"id"`
+	// Paths narrow it, if there are any.
+	Paths []string      `json:"paths,omitempty"`
+	How   files.UndoHow `json:"how"`
 }
 
 // undone returns the ids of the change sets that this one takes back.

@@ -227,6 +227,9 @@ func (s *Store) conclude(r Record, made int) error {
 	}
 	all := len(r.Steps)
 	r.State, r.Steps, r.Contents = Made, r.Steps[:made], r.Contents[:made]
+	if made < all {
+		r.Of = all
+	}
 	err := s.remember(r)
 	if made < all {
 		return err
