@@ -18,7 +18,7 @@ func defaultProtected() []string { return profile.ProtectedNames(profile.Execute
 // DefaultHidden are names of files with secrets, in any folder.
 func DefaultHidden() []string {
 	return []string{
-		".ssh/id_*", ".ssh/*_key", ".aws/credentials", ".gnupg", ".netrc", ".git-credentials",
+		".ssh/id_*", ".ssh/*_key", ".aws/credentials", ".gnupg", ".netrc", ".git-credentials", ".pgpass",
 		".config/gh/hosts.yml", ".docker/config.json", ".kube/config", "*.kdbx",
 	}
 }

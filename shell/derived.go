@@ -236,7 +236,7 @@ func (j *judging) printsNames(c *analysis.Call, u *safelist.Use) bool {
 				strings.HasPrefix(w.Text, "-") && strings.Trim(w.Text, "-1aAtrSdpFRU") != ""
 		})
 	case "git ls-files":
-		return !u.Has("-s", "--stage", "--format", "--debug", "-u", "--unmerged")
+		return !u.Has("-s", "--stage", "--format", "--debug", "-u", "--unmerged", "-i", "--ignored")
 	case "git diff":
 		return u.Has("--name-only")
 	case "git grep":

@@ -32,6 +32,9 @@ func editInPlace(args []analysis.Word) *safelist.Use {
 func (j *judging) editsOrdinary(c *analysis.Call, f *finding) {
 	name := base(c.Name())
 	operands := j.operands(c)
+	if sub, _ := safelist.GitSubcommand(c.Args); name == "git" && sub == "mv" {
+		name, operands = "mv", slices.DeleteFunc(operands, func(op operand) bool { return op.text == sub })
+	}
 	if (name == "sed" || name == "sort") && editInPlace(c.Args) == nil {
 		f.decision, f.why = Ask, "its words may do more than edit the files that they name"
 		return
@@ -52,7 +55,7 @@ func (j *judging) editsOrdinary(c *analysis.Call, f *finding) {
 	for _, text := range texts {
 		paths, ok := c.Dirs.Resolve(text)
 		odd := slices.IndexFunc(paths, func(p string) bool {
-			return !j.tool.places.ordinary(j.at(p, false), j.cmd) && !j.intoProject(name, p)
+			return !j.ordinary(p) && !j.intoProject(name, p)
 		})
 		switch {
 		case !ok:
@@ -61,6 +64,40 @@ func (j *judging) editsOrdinary(c *analysis.Call, f *finding) {
 			f.decision, f.why = Ask, j.cmd.show(paths[odd])+" is not an ordinary file of the project"
 		}
 	}
+}
+
+// ordinary reports whether a path names, and leads to, an ordinary file of the project.
+func (j *judging) ordinary(abs string) bool {
+	fact, ok := j.facts.Paths[abs]
+	if !ok {
+		j.need(FactPath, abs)
+		fact.Real = path.Clean(abs)
+	}
+	return fact.Err == "" && j.tool.places.ordinary(j.at(abs, false), j.cmd) &&
+		(fact.Real == path.Clean(abs) || j.tool.places.ordinary(j.tool.places.at(fact.Real, false, j.cmd), j.cmd))
+}
+
+// writesProtected returns the protected place that an option of a call has it write, or "".
+func (j *judging) writesProtected(c *analysis.Call) string {
+	for i, w := range c.Args {
+		option, name, joined := strings.Cut(w.Text, "=")
+		switch {
+		case joined && written.MatchString(option):
+		case written.MatchString(w.Text) && i+1 < len(c.Args):
+			name = c.Args[i+1].Text
+		case strings.HasPrefix(w.Text, "-o") && len(w.Text) > 2:
+			name = w.Text[2:]
+		default:
+			continue
+		}
+		paths, _ := c.Dirs.Resolve(name)
+		for _, p := range paths {
+			if at := j.at(p, false); at.inside && !j.ordinary(p) && p != j.cmd.project() {
+				return p
+			}
+		}
+	}
+	return ""
 }
 
 // intoProject reports whether a path is the project's own directory, into which cp copies and mv moves.

@@ -73,11 +73,14 @@ func alternatives(glob string) (list []string) {
 	return list
 }
 
-// picksSecret reports whether a regular expression for whole lines picks the names of credentials, and not all names.
+// ordinaryNames are names of all kinds that hold no credentials.
+var ordinaryNames = strings.Fields("x0.y main.go index.ts README.md Makefile package.json test_app.py .gitignore")
+
+// picksSecret reports whether a regular expression picks the names of credentials, or their ends, and not others.
 func (j *judging) picksSecret(expression string) bool {
 	plain := strings.NewReplacer(`\|`, "|", `\(`, "(", `\)`, ")").Replace(expression)
-	re, err := regexp.Compile("(?i)^(?:" + plain + ")$")
-	return j.namesSecret(expression) || err == nil && !re.MatchString("x0.y") &&
+	re, err := regexp.Compile("(?i)(?:" + plain + ")$")
+	return j.namesSecret(expression) || err == nil && !slices.ContainsFunc(ordinaryNames, re.MatchString) &&
 		slices.ContainsFunc(j.tool.places.examples, re.MatchString)
 }
 

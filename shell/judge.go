@@ -39,6 +39,7 @@ type judging struct {
 	beyond       bool     // a danger or a path is not confined to the project
 	apart        bool     // the line has commands besides readers, so that each reader has its env by itself
 	guarded      bool     // a glob runs with a prefix, so that no match of it is an option
+	credential   []string // the files of credentials that it reads
 	landed       bool     // a danger is the loss of files of the project, which a landing counts
 }
 
@@ -51,7 +52,8 @@ const (
 	blockBuilt // a protected build file
 	blockOutside
 	blockProtected
-	blockGuarded // hidden or a credential
+	blockCredential
+	blockGuarded // hidden
 )
 
 // guard returns the reason of a protected path.
@@ -81,6 +83,7 @@ type callState struct {
 	reader       bool // it runs as an entry of the safe list, with env
 	env          readerEnv
 	paths        []place
+	named        bool   // its words name credentials, and the safe list does not say that they are read
 	uncoveredWhy string // why a matching prefix does not cover its further words
 	guessedPaths int    // the number of paths found by commandPaths
 	description  string
@@ -189,6 +192,7 @@ func (j *judging) call(c *analysis.Call) {
 		}
 	} else if len(c.Args) > 0 {
 		j.judgeCall(c, state, &f)
+		j.credentials(c, state, &f)
 		j.dangers(c, &f)
 	} else {
 		f.decision, f.why, f.rule = Ask, "it changes the shell's state", "not a command"

@@ -82,7 +82,8 @@ func (j *judging) asking() (asks [][]string, reads []string, plain bool) {
 		if state.decision == Auto {
 			continue
 		}
-		if !c.Literal() || len(c.Args) == 0 || len(c.Assigns) > 0 || len(c.Wrapped) > 0 || len(c.Via) > 0 && !state.reads {
+		if state.named || !c.Literal() || len(c.Args) == 0 ||
+			len(c.Assigns) > 0 || len(c.Wrapped) > 0 || len(c.Via) > 0 && !state.reads {
 			return nil, nil, false
 		}
 		argv, _ := c.Argv()

@@ -195,6 +195,10 @@ func (j *judging) presetCall(c *analysis.Call, state *callState, f *finding) {
 			return
 		}
 	}
+	if p := j.writesProtected(c); p != "" {
+		f.decision, f.why = Ask, j.cmd.show(p)+" is not an ordinary file of the project"
+		return
+	}
 	j.verdict.Sandboxed = true
 	for _, w := range c.Wrapped { // npx eslint is allowed as a whole
 		if j.presetCovers == nil {

@@ -119,7 +119,7 @@ func (j *judging) readPath(state *callState, dirs analysis.Dirs, p safelist.Path
 		at := j.at(abs, p.Glob)
 		at.dir = !p.Glob && j.facts.Paths[abs].Dir
 		state.paths = append(state.paths, at)
-		j.readable(at, f)
+		j.readable(state, at, f)
 		if p.Glob {
 			j.globFact(state, abs, f)
 		} else {
@@ -129,16 +129,16 @@ func (j *judging) readPath(state *callState, dirs analysis.Dirs, p safelist.Path
 }
 
 // readable makes a finding ask if reading a place needs approval.
-func (j *judging) readable(at place, f *finding) {
+func (j *judging) readable(state *callState, at place, f *finding) {
 	switch {
 	case at.hidden != "":
 		j.verdict.Hidden = true
 		j.verdict.Outside = j.verdict.Outside || !at.inside
 		j.noteBlockedPath(blockGuarded, at.path)
 		f.ask(RiskHigh, j.cmd.show(at.path)+" holds secrets ("+at.hidden+"), whatever the command")
-	case at.sensitive != "":
+	case at.sensitive != "" && !(state.use != nil && showsNothing(state.use.Entry.Name)):
 		j.verdict.Outside = j.verdict.Outside || !at.inside
-		j.noteBlockedPath(blockGuarded, at.path)
+		j.noteCredential(at.path)
 		f.ask(RiskHigh, j.cmd.show(at.path)+" usually holds credentials ("+at.sensitive+")")
 	case privateTemporary(at.path, j.cmd.project()) && j.absent(at.path):
 		j.verdict.Sandboxed = true
@@ -210,8 +210,10 @@ func (j *judging) realPath(state *callState, abs, real string, f *finding) {
 	if at.readable && at.hidden == "" && at.sensitive == "" {
 		return
 	}
-	j.readable(at, f)
-	f.why = j.cmd.show(abs) + " is a link: " + f.why
+	before := f.why
+	if j.readable(state, at, f); f.why != before {
+		f.why = j.cmd.show(abs) + " is a link: " + f.why
+	}
 }
 
 func (j *judging) globFact(state *callState, abs string, f *finding) {
@@ -228,7 +230,7 @@ func (j *judging) globFact(state *callState, abs string, f *finding) {
 		at := j.at(real, false)
 		state.paths = append(state.paths, at)
 		if f.decision == Auto {
-			j.readable(at, f)
+			j.readable(state, at, f)
 		}
 	}
 }

@@ -314,11 +314,13 @@ func (j *judging) redirRead(r *analysis.Redir, f *finding) {
 	if r.Target.Kind == analysis.Derived {
 		f.decision, f.rule, f.why = Auto, "redirection", "it reads a file"
 		j.derivedPath(&callState{}, r.Dirs, &r.Target, f)
+		j.namedBy(r.Dirs, f, r.Target)
 		j.add(*f)
 		return
 	}
 	if r.Target.Kind != analysis.Literal {
 		f.why = "which file it reads is not known before it runs"
+		j.namedBy(r.Dirs, f, r.Target)
 		j.flagUnknown(r)
 		j.add(*f)
 		return
@@ -345,7 +347,7 @@ func (j *judging) redirWrite(r *analysis.Redir, f *finding) {
 	edits := ok && len(paths) > 0 && r.Target.Kind == analysis.Literal && j.tool.edits()
 	for _, p := range paths {
 		at := j.at(p, false)
-		edits = edits && j.tool.places.ordinary(at, j.cmd)
+		edits = edits && j.ordinary(p)
 		protected, held := j.tool.places.protects(at, j.cmd)
 		switch {
 		case strings.HasPrefix(at.path, "/dev/") && !danger.Device(at.path):

@@ -315,7 +315,7 @@ var data = []Preset{
 					"git revert a",
 				},
 			},
-			{Pattern: "git mv", Why: "renames a file in the project", Never: []string{"-f", "--force"},
+			{Pattern: "git mv", Edits: true, Why: "renames a file in the project", Never: []string{"-f", "--force"},
 				Pass: []string{"git mv a b"}, Refuse: []string{"git mv -f a b", "git mv -kf a b", "git mv --forc a b"}},
 		},
 	},
