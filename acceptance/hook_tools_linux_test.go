@@ -17,9 +17,9 @@ func TestHookDefaultRules(t *testing.T) {
 			"[files]\nhidden = [\"**/vault/**\"]\nauto_safe = true\nsafe = [\"notes/**\"]\n"
 		st := newStage(a, config)
 		asked := answerAll(t, st, ipc.Answer{Mode: "soft", Note: "no"})
-		a.sh("mkdir -p src notes open deep/vault && echo s > deep/vault/s && echo x > src/a.txt && " +
-			"echo x > notes/n && echo TOKEN=1 > .env && " +
-			"ln -s /etc/shadow open/link && ln -s ../.env src/env && git init -q . 2>/dev/null || true")
+		a.sh("mkdir -p src notes open deep/vault keys && echo s > deep/vault/s && echo x > src/a.txt && " +
+			"echo x > keys/id_rsa && echo x > notes/n && echo TOKEN=1 > .env && ln -s deep deepl && ln -s . up && " +
+			"ln -s / rootl && ln -s notes notesl && ln -s /etc/shadow open/link && ln -s ../.env src/env && git init -q .")
 		in := func(name string) string { return filepath.Join(a.project, name) }
 		type args = map[string]any
 		for _, c := range []struct {
@@ -36,6 +36,7 @@ func TestHookDefaultRules(t *testing.T) {
 			{"Grep", args{"pattern": "x", "path": in("src/a.txt")}, "allow"},
 			{"LS", args{"path": in("src")}, "allow"},
 			{"Grep", args{"pattern": "x", "path": in("notes")}, "allow"},
+			{"Grep", args{"pattern": "/x", "path": "notesl", "output_mode": "content"}, "allow"},
 			{"Write", args{"file_path": in("notes/new"), "content": "y"}, "allow"},
 			{"Edit", args{"file_path": in("notes/n"), "old_string": "x", "new_string": "y"}, "allow"},
 			{"WebFetch", args{"url": "https://docs.example.org/a"}, "allow"},
@@ -52,6 +53,12 @@ func TestHookDefaultRules(t *testing.T) {
 			{"Grep", args{"pattern": "x", "path": "/etc"}, "ask"},
 			{"Grep", args{"pattern": "TOKEN", "path": in(".")}, "ask"}, // .env is below
 			{"Grep", args{"pattern": "x", "path": in("deep")}, "ask"},
+			{"Grep", args{"pattern": "x", "path": "deepl"}, "ask"}, // by a link, which the agent's search follows
+			{"Grep", args{"pattern": "x", "path": "up"}, "ask"},
+			{"Grep", args{"pattern": "x", "path": "notes", "folder": "keys"}, "ask"},
+			{"LS", args{"also": []any{"/etc"}}, "ask"},
+			{"LS", args{"dir": "rootl"}, "ask"},
+			{"list_directory", args{"where": "../.."}, "ask"},
 			{"Read", args{"file_path": in("deep/vault/s")}, "ask"},
 			{"Grep", args{"pattern": "x", "path": in("src"), "glob": "../.env"}, "ask"},
 			{"Glob", args{"pattern": "/etc/**"}, "ask"},

@@ -162,8 +162,8 @@ func (n *naming) words(name string, words []analysis.Word) {
 		switch {
 		case i == last, strings.HasPrefix(w.Text, "!"), name == "dd" && option == "of",
 			joined && (written.MatchString(option) || unread.MatchString(option)),
-			written.MatchString(before), unread.MatchString(before), strings.HasPrefix(name, "git ") && message.MatchString(before),
-			name == "zip" && before == "-x":
+			written.MatchString(before), unread.MatchString(before),
+			strings.HasPrefix(name, "git ") && message.MatchString(before), name == "zip" && before == "-x":
 		default:
 			n.word(w, 0)
 		}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,6 +56,9 @@ var pathArguments = []string{
 	"file_path", "filePath", "path", "absolute_path", "notebook_path", "dir_path", "directory", "target_file",
 }
 
+// patternArguments are the names of the arguments that hold a pattern or text for people, and no path.
+var patternArguments = []string{"pattern", "query", "regex", "regexp", "glob", "include", "description"}
+
 // judgeAct applies the default rules to a call that no configured rule decides: the agent's own tool may do the same
 // acts unasked as a command or the file tool. A tool that reads is judged as the command that shows the same.
 func (s *Supervisor) judgeAct(
@@ -68,6 +73,10 @@ func (s *Supervisor) judgeAct(
 		return nil
 	}
 	paths, ok := pathsOf(r)
+	if does == actList || does == actSearch {
+		more, known := otherPaths(r)
+		paths, ok = append(paths, more...), ok && known
+	}
 	switch {
 	case !ok:
 	case does == actTalk:
@@ -110,6 +119,33 @@ func pathsOf(r ToolRequest) (paths []string, ok bool) {
 	return paths, true
 }
 
+// otherPaths returns the paths among the arguments of a list or a search whose names say nothing: those that are there.
+// One that may lead elsewhere, or that only the agent knows, is not ok.
+func otherPaths(r ToolRequest) (paths []string, ok bool) {
+	for name, value := range r.Args {
+		list, isList := value.([]any)
+		if !isList {
+			list = []any{value}
+		}
+		if slices.Contains(pathArguments, name) || slices.Contains(patternArguments, name) {
+			continue
+		}
+		for _, value := range list {
+			p, isText := value.(string)
+			switch {
+			case !isText || p == "":
+			case filepath.IsAbs(p) || strings.HasPrefix(p, "~") || strings.HasPrefix(p, ".."):
+				return nil, false
+			default:
+				if _, err := os.Lstat(filepath.Join(r.Cwd, p)); err == nil {
+					paths = append(paths, filepath.Join(r.Cwd, p))
+				}
+			}
+		}
+	}
+	return paths, true
+}
+
 // staysBelow reports whether a glob, where there is one, matches nothing above or beside its directory.
 func staysBelow(glob any) bool {
 	if glob == nil {
@@ -124,7 +160,8 @@ func staysBelow(glob any) bool {
 const maxSearched = 50_000
 
 // secretBelow reports whether a search of dir may show a secret: a file that commands don't have, or whose name is one
-// of credentials; also where dir can't be examined whole. Git's own objects show nothing.
+// of credentials; also where dir can't be examined whole. Git's own objects show nothing. A dir that is a link is
+// searched where it leads, as the agent's search does.
 func (s *Supervisor) secretBelow(sess *Session, dir string) bool {
 	c, err := s.compile(sess)
 	if err != nil {
@@ -132,6 +169,9 @@ func (s *Supervisor) secretBelow(sess *Session, dir string) bool {
 	}
 	p, err := s.ProfileOf(sess)
 	if err != nil {
+		return true
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return true
 	}
 	entries := 0
