@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -205,6 +206,9 @@ func (t *tunnel) look() (head []byte, kind protocol, err error) {
 		if ahead {
 			return nil, plainHTTP, nil
 		}
+		if slices.Contains(webPorts, t.link.target.Port) && !prefaceAhead(t.from) && !startsWith(t.from, "SSH-") {
+			return nil, opaque, t.gate.refuse(t.link.target.String(), "it begins neither like TLS nor like HTTP", "")
+		}
 	}
 	rest, _ := t.from.Peek(t.from.Buffered())
 	return append(head, rest...), opaque, nil
@@ -268,10 +272,17 @@ func httpAhead(r *bufio.Reader) (bool, error) {
 	}
 }
 
+// webPorts are the ports whose servers are asked for other hosts by HTTP: what is neither TLS nor a request there, a
+// lenient server may still read as one, so that it is refused. SSH, which goes by 443 where 22 is closed, passes.
+var webPorts = []uint16{80, 443, 3000, 5000, 8000, 8008, 8080, 8081, 8443, 8888}
+
 // prefaceAhead reports whether HTTP/2 begins, and not only something like it.
-func prefaceAhead(r *bufio.Reader) bool {
-	for n := 1; n <= len(preface); n++ {
-		if b, err := r.Peek(n); err != nil || b[n-1] != preface[n-1] {
+func prefaceAhead(r *bufio.Reader) bool { return startsWith(r, preface) }
+
+// startsWith reports whether the next bytes are those of text; it reads no byte behind the first that differs.
+func startsWith(r *bufio.Reader, text string) bool {
+	for n := 1; n <= len(text); n++ {
+		if b, err := r.Peek(n); err != nil || b[n-1] != text[n-1] {
 			return false
 		}
 	}
