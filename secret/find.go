@@ -29,7 +29,8 @@ const (
 
 // issuers is a part of each known issuer's prefix.
 var issuers = []string{"gh", "github_pat_", "glp", "xox", "xapp-", "sk-", "sk_", "rk_live_", "npm_", "pypi-", "dop_v1_",
-	"hf_", "shpat_", "AIza", "ya29.", "SG.", "eyJ"}
+	"hf_", "shpat_", "AIza", "ya29.", "SG.", "eyJ", "rk_test_", "dckr_", "hvs.", "hvb.", "gsk_", "whsec_", "tskey-",
+	"lin_api_", "dp."}
 
 // finders are the forms, in no order: all are looked for everywhere.
 var finders = sync.OnceValue(func() []finder {
@@ -53,6 +54,22 @@ var finders = sync.OnceValue(func() []finder {
 				`\s(?:[^;|&\n]*\s)?-p([^\s;|&"']+)`), 1, nil, false},
 		{[]string{"-p"},
 			regexp.MustCompile(`\b(?:sshpass|(?:docker|podman)\s+login)\s(?:[^;|&\n]*\s)?-p\s*(` + quoted + `)`), 1, nil, false},
+		// zip -P value, keytool -storepass value
+		{[]string{"zip", "7z"},
+			regexp.MustCompile(`\b(?:un)?zip\s(?:[^;|&\n]*\s)?-[A-Za-z]*P\s*(` + quoted + `)`), 1, nil, false},
+		{[]string{"-storepass", "-keypass", "-srcstorepass", "-deststorepass"},
+			regexp.MustCompile(`\s-(?:(?:src|dest)?store|(?:src|dest)?key)pass\s+(` + quoted + `)`), 1, nil, false},
+		// curl -b name=value
+		{[]string{"curl"},
+			regexp.MustCompile(`\bcurl\s(?:[^;|&\n]*\s)?(?:-b\s*|--cookie[\s=])["']?[A-Za-z0-9_.-]+=(` + word + `+)`), 1, nil,
+			false},
+		// aws_secret_access_key value, //host/:_authToken value: a name of several parts, and no file behind it
+		{[]string{"_", "-", "."},
+			regexp.MustCompile(`(?:^|[\s"':])([A-Za-z_][A-Za-z0-9]*(?:[_.-][A-Za-z0-9]+)+|_[A-Za-z]+)["']?\s+["']?(` +
+				word + `{8,})`), 2, func(m []string) bool {
+				path := strings.Contains(m[2], "/") && (len(m[2]) < 20 || strings.ToLower(m[2]) == m[2])
+				return optionNames(m[1]) && strings.ContainsAny(m[2], "0123456789") && !strings.Contains(m[2], ".") && !path
+			}, false},
 		{[]string{"redis-cli"},
 			regexp.MustCompile(`\bredis-cli\s(?:[^;|&\n]*\s)?-a\s+(` + quoted + `)`), 1, nil, false},
 		{[]string{"-u", "--user", "--proxy-user"},
@@ -73,6 +90,8 @@ var finders = sync.OnceValue(func() []finder {
 		// scheme://user:password@host and ?token=value
 		{[]string{"://"},
 			regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@"']*:([^\s/?#@"']+)@`), 1, nil, false},
+		{[]string{"://"},
+			regexp.MustCompile(`(?i)https?://([A-Za-z0-9_.~%+-]{16,})@`), 1, nil, false},
 		{[]string{"="},
 			regexp.MustCompile(`[?&;]([A-Za-z0-9_.-]+)=(` + word + `+)`), 2, func(m []string) bool {
 				return Name(m[1]) || optionNames(m[1]) || slices.Contains([]string{"sig", "signature", "key", "X-Amz-Signature"},
@@ -80,8 +99,9 @@ var finders = sync.OnceValue(func() []finder {
 			}, false},
 		// tokens of known issuers
 		{issuers,
-			regexp.MustCompile(`(?:^|[^A-Za-z0-9])(?:gh[pousr]_|github_pat_|glpat-|glptt-|xox[abeprs]-|` +
-				`xapp-|sk-|sk_live_|sk_test_|rk_live_|npm_|pypi-|dop_v1_|hf_|shpat_|AIza|ya29\.|SG\.|eyJ)` +
+			regexp.MustCompile(`(?:^|[^A-Za-z0-9])(?:gh[pousr]_|github_pat_|glpat-|glptt-|xox[abceprs]-|` +
+				`xapp-|sk-|sk_live_|sk_test_|rk_(?:live|test)_|npm_|pypi-|dop_v1_|hf_|shpat_|AIza|ya29\.|SG\.|eyJ|` +
+				`dckr_[po]at_|hv[sb]\.|gsk_|whsec_|tskey-|lin_api_|dp\.(?:pt|st|ct|sa|scim)\.)` +
 				`([A-Za-z0-9_.-]{14,})`), 1, nil, true},
 		{[]string{"AKIA", "ASIA"},
 			regexp.MustCompile(`(?:^|[^A-Za-z0-9])(?:AKIA|ASIA)([0-9A-Z]{12,})`), 1, nil, true},
@@ -98,14 +118,21 @@ var private = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----` +
 
 var keyLine = regexp.MustCompile(`[A-Za-z0-9+/=]{4,}`)
 
-// maxText bounds one search, in bytes; a longer text is searched piece by piece.
-const maxText = 64 << 10
+// maxText bounds one search, in bytes; a longer text is searched piece by piece, each of which has the end of the one
+// before it, so that a secret across their border is found.
+const (
+	maxText = 64 << 10
+	overlap = 16 << 10
+)
 
 // findAll returns the secrets in a text, in order; none overlap.
 func findAll(text string) []span {
 	var found []span
-	for from := 0; from < len(text); from += maxText {
+	for from := 0; from < len(text); from += maxText - overlap {
 		found = append(found, find(text[from:min(from+maxText, len(text))], from)...)
+		if from+maxText >= len(text) {
+			break
+		}
 	}
 	slices.SortFunc(found, func(a, b span) int { return a.From - b.From })
 	var out []span
@@ -210,7 +237,7 @@ var host = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.[A-Za-z]{2,}(
 	`^[0-9.]+(:[0-9]+)?$|^localhost(:[0-9]+)?$`)
 
 // issued are the prefixes whose values are no file names, in spite of dots.
-var issued = regexp.MustCompile(`^(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|sk-|ya29\.|SG\.|eyJ)`)
+var issued = regexp.MustCompile(`^(?:gh[pousr]_|github_pat_|glpat-|xox[abceprs]-|sk-|ya29\.|SG\.|eyJ|hv[sb]\.|dp\.)`)
 
 // unsafe are characters that no mask covers.
 const unsafe = " \t\r\n;|&<>(){}`$\\\"'*?[]"

@@ -78,7 +78,8 @@ func Value(value string) bool {
 	for _, prefix := range []string{
 		"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "xoxa-", "xapp-", "sk-",
 		"sk_live_",
-		"rk_live_", "AKIA", "ASIA", "AIza", "ya29.", "npm_", "pypi-", "dop_v1_", "hf_", "SG.", "eyJhbGciOi", "-----BEGIN",
+		"rk_live_", "rk_test_", "xoxc-", "dckr_pat_", "hvs.", "gsk_", "whsec_", "tskey-", "lin_api_", "dp.pt.",
+		"AKIA", "ASIA", "AIza", "ya29.", "npm_", "pypi-", "dop_v1_", "hf_", "SG.", "eyJhbGciOi", "-----BEGIN",
 	} {
 		if strings.HasPrefix(value, prefix) {
 			return true
