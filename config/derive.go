@@ -184,6 +184,16 @@ func (n Network) hosts() ([]profile.HostPort, error) {
 	return list, nil
 }
 
+// BeyondPresets reports whether Allow has a host that no preset has.
+func (n Network) BeyondPresets() bool {
+	listed, err := Network{Allow: n.Allow, Ports: n.Ports}.hosts()
+	reviewed, bad := Network{Presets: presetsWithHosts()}.hosts()
+	presets := profile.Network{Mode: profile.NetAllowlist, Hosts: reviewed}
+	return err != nil || bad != nil || slices.ContainsFunc(listed, func(h profile.HostPort) bool {
+		return !presets.AllowsHost(h.Host, h.Port)
+	})
+}
+
 // Denied returns the hosts of Deny.
 func (n Network) Denied() ([]profile.HostPort, error) {
 	var list []profile.HostPort

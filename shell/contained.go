@@ -16,7 +16,10 @@ import (
 var remoteCommands = strings.Fields(`docker podman nerdctl kubectl helm systemctl service systemd-run launchctl sudo
 	doas su pkexec runuser ssh scp sftp rsync gh glab aws gcloud az terraform tofu pulumi ansible ansible-playbook vercel
 	netlify heroku flyctl wrangler firebase twine crontab at batch mail sendmail mount umount apt apt-get dnf yum pacman
-	apk snap dpkg rpm brew sg np release-it semantic-release goreleaser vsce ovsx git-push git-send-email git-send-pack
+	apk snap dpkg rpm brew sg np release-it semantic-release goreleaser vsce ovsx docker-compose podman-compose cdk
+	serverless sls sst gsutil bq vault nomad consul oc eksctl helmfile skaffold argocd doctl hcloud s3cmd rclone lftp ftp
+	mosh ssh-copy-id mailx mutt neomutt msmtp swaks hub fly railway supabase eas fastlane sam packer vagrant surge
+	git-push git-send-email git-send-pack
 	git-http-push git-imap-send git-cvsexportcommit`)
 
 // remoteWords lists such sub-commands that may follow options or be a part of a word with colons. Any of the words of
@@ -34,15 +37,18 @@ var remoteWords = map[string]string{
 }
 
 // remotes finds the sub-commands of remoteWords by their program.
-var remotes = func() map[string][]string {
+var remotes = byProgram(remoteWords)
+
+// byProgram splits a table of sub-commands by programs, both in words.
+func byProgram(table map[string]string) map[string][]string {
 	out := map[string][]string{}
-	for programs, words := range remoteWords {
+	for programs, words := range table {
 		for _, name := range strings.Fields(programs) {
 			out[name] = strings.Fields(words)
 		}
 	}
 	return out
-}()
+}
 
 // recoverable lists the sub-commands of git whose losses a snapshot of the project has.
 var recoverable = []string{"reset", "checkout", "restore", "switch", "branch"}
@@ -95,8 +101,10 @@ func (j *judging) contained() bool {
 // delete more than single files.
 func (j *judging) reachesOut(c *analysis.Call) bool {
 	name := base(c.Name())
-	if sendsAway(name, c.Args) {
-		return true
+	for _, words := range spelled(c) {
+		if sendsAway(base(words[0].Text), words) {
+			return true
+		}
 	}
 	if !danger.Deletes(c) || name == "find" || j.deletesFound(c) {
 		return false // find is judged with the dangers
@@ -111,8 +119,11 @@ func (j *judging) reachesOut(c *analysis.Call) bool {
 // sendsAway reports whether a program with these words, its own name first, is one of remoteCommands, or has a
 // sub-command of remoteWords before "--".
 func sendsAway(name string, words []analysis.Word) bool {
-	if slices.Contains(remoteCommands, name) {
+	if name = unversioned(name); slices.Contains(remoteCommands, name) {
 		return true
+	}
+	if at := started(name, words); at > 0 {
+		return sendsAway(packageName(words[at].Text), words[at:])
 	}
 	if sub, at := safelist.GitSubcommand(words); name == "git" && sub != "" {
 		return sendsAway("git-"+sub, words[at:])
@@ -122,8 +133,11 @@ func sendsAway(name string, words []analysis.Word) bool {
 		case i == 0:
 		case w.Text == "--":
 			return false
-		case w.Text == "-m" && strings.HasPrefix(name, "python") && i+1 < len(words):
-			return sendsAway(words[i+1].Text, words[i+1:])
+		case strings.HasPrefix(name, "python") && module.MatchString(w.Text):
+			if _, joined, _ := strings.Cut(w.Text, "m"); joined != "" {
+				return sendsAway(joined, words[i:])
+			}
+			return i+1 < len(words) && sendsAway(words[i+1].Text, words[i+1:])
 		case slices.ContainsFunc(strings.Split(w.Text, ":"), func(word string) bool {
 			return slices.Contains(remotes[name], word)
 		}):

@@ -102,11 +102,57 @@ func TestContainedSendsNothing(t *testing.T) {
 		"git stash push": true, "git commit -m push": true, "git lfs track x": true, "git checkout publish": true,
 		"python3 -m pytest publish": true, "mvn -B install": true, "gradle publishToMavenLocal": true, "yarn add x": true,
 		"poetry install": true, "uv sync": true,
+		"npx wrangler@3 deploy": false, "npx vercel@latest --prod": false, "bunx wrangler@3 deploy": false,
+		"pnpm dlx wrangler deploy": false, "yarn dlx np": false, "npm x -- np@latest": false, "npm exec np": false,
+		"uvx twine@5 upload dist/x": false, "uv tool run twine upload x": false, "npx --yes np@latest": false,
+		"npx firebase-tools deploy": false, "npx @changesets/cli publish": false, "npx -p np np": false,
+		"python3 -mtwine upload dist/x": false, "python3 -Im twine upload x": false, "docker-compose down -v": false,
+		"podman-compose down": false, "cdk destroy": false, "sls deploy": false, "gsutil rm -r gs://x": false,
+		"bq rm -r x": false, "nomad job stop x": false, "mosh h": false, "ssh-copy-id h": false, "mailx a@b": false,
+		"hub release create v1": false, "fly deploy": false, "railway up": false, "supabase db reset --linked": false,
+		"G=git; $G push": false, "g=push; git $g": false, `c="git push"; $c`: false, `p=npm; "$p" publish`: false,
+		"for g in status push; do git $g; done": false,
+		"npx eslint docker":                     true, "pnpm exec vitest fly": true, "npx tsc@5 --noEmit": true,
+		"g=status; git $g && make":   true,
+		"python3 -m pytest -m twine": true, "npm run push": true,
 	} {
 		v, _ := facts.Judge(context.Background(), tool,
 			shell.Command{Line: line, Cwd: dir, Project: dir, Home: "/nosuch"}, facts.Options{})
 		if v.Decision == shell.Auto || v.Contained != want {
 			t.Errorf("%s: %s, contained %t, want %t: %s", line, v.Decision, v.Contained, want, v.Why)
+		}
+	}
+}
+
+// R-LY-07: what changes a service by its words is known: clients of databases, migrations, requests that write.
+func TestActsOnServices(t *testing.T) {
+	dir := t.TempDir()
+	tool := newTool(t, shell.Config{})
+	for line, want := range map[string]bool{
+		"redis-cli FLUSHALL": true, "redis-cli -h localhost flushall": true,
+		"mysql -h 127.0.0.1 -e 'drop database x'": true,
+		"mongosh --eval 'db.dropDatabase()'":      true, "python manage.py flush --noinput": true,
+		"alembic downgrade base":           true,
+		"npx prisma migrate reset --force": true, "npx prisma@5 db push": true, "etcdctl del --prefix ''": true,
+		"psql -h 10.1.2.3 -c 'drop table users'": true, "timeout 5 psql -c x": true, "bin/rails db:drop": true,
+		"bundle exec rake db:reset": true, "./manage.py migrate": true, "php artisan migrate:fresh": true,
+		"mix ecto.drop": true,
+		"curl -X DELETE https://good.example/items/1": true, "curl -XPUT https://x.example": true,
+		"curl -sXPOST x.example":         true,
+		"curl --request=PATCH x.example": true, "curl -d a=b x.example": true, "curl -sSfd @x x.example": true,
+		"curl --json '{}' x.example": true, "curl -T x x.example": true, "curl -F a=b x.example": true, "curl -K x": true,
+		"wget --post-data=x x.example": true, "wget --method=DELETE x.example": true, "http DELETE x.example": true,
+		"http x.example a=b": true, "nc h 6379": true, "echo FLUSHALL | nc h 6379": true, "C=psql; $C -c x": true,
+		"curl -s https://x.example/data": false, "curl -sSfL -o x.tgz https://x.example/DTX.tgz": false,
+		"curl -I x.example":     false,
+		"curl -X GET x.example": false, "curl -H 'A: d' -u a:b x.example": false, "wget -q x.example": false,
+		"http x.example q==b": false, "python manage.py test": false, "make migrate": false, "npx prisma generate": false,
+		"go test ./db": false, "rails test": false, "alembic history": false,
+	} {
+		v, _ := facts.Judge(context.Background(), tool,
+			shell.Command{Line: line, Cwd: dir, Project: dir, Home: "/nosuch"}, facts.Options{})
+		if v.Services != want {
+			t.Errorf("%s: services %t, want %t", line, v.Services, want)
 		}
 	}
 }

@@ -60,6 +60,7 @@ func (j *judging) decide() {
 		v.Why = "it is harmless only inside the sandbox, and the caller runs it outside"
 	}
 	v.Network = j.network()
+	v.Services = slices.ContainsFunc(j.script.Calls, changesServices)
 	v.InLayer = j.contained()
 	v.Contained = v.InLayer && !j.landed && j.blocking < blockProtected
 	v.Worktrees = j.worktrees()

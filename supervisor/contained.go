@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,6 +67,8 @@ func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j
 		return !slices.Contains([]string{"config", "config.worktree"}, path.Base(p)) // aftermath compares those of git
 	}):
 		j.uncontained = "it moves protected files"
+	case j.verdict.Services && reachesServices(cfg, j.verdict.Network):
+		j.uncontained = "it may change what a service holds that the configuration opens ([network] host_ports, allow)"
 	default:
 		j.uncontained = s.uncontainable(cfg.Network.Mode, j.verdict.Network)
 		if dir := s.needsBesides(e, cfg, j, p); dir != "" && j.uncontained == "" {
@@ -81,6 +84,19 @@ func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j
 		j.contained, j.uncontained = c.Covered, c.Why
 	}
 	return s.confine(e, cfg, j, p)
+}
+
+// reachesServices reports whether commands reach services besides the reviewed hosts of presets: ports of this machine,
+// or listed hosts and addresses of other services. mode is that of the rule which decides, or "".
+func reachesServices(cfg *config.Config, mode string) bool {
+	n := cfg.Network
+	switch cmp.Or(mode, n.Mode) {
+	case "loopback":
+		return len(n.HostPorts) > 0
+	case "allowlist":
+		return len(n.HostPorts) > 0 || n.BeyondPresets()
+	}
+	return false
 }
 
 // ownPlaces are the directories that a contained run may write to: those that an undo covers, or that hold caches.

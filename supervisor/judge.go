@@ -284,7 +284,7 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 		// before may answer for it.
 		c.Class.Rule, c.Class.RuleText = approval.RuleAsk, "project not trusted yet"
 		c.Trusts = j.trustsOffered
-		because(trustReason(e.Session, true))
+		because(s.trustReasons(e.Session, c.Trusts)...)
 	}
 	s.hint(e, j, &c)
 	return c

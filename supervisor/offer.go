@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"fmt"
+	"slices"
 
 	"sandboxd/approval"
 	"sandboxd/audit"
@@ -21,6 +22,16 @@ func (s *Supervisor) trustsFor(cfg *config.Config, once bool) (list []approval.T
 	}
 	if once {
 		list = append(list, approval.TrustOnce)
+	}
+	return list
+}
+
+// trustReasons explains the kinds of trust that the first question of a session's project offers.
+func (s *Supervisor) trustReasons(sess *Session, offered []approval.Trust) []string {
+	list := []string{trustReason(sess, true)}
+	if slices.Contains(offered, approval.TrustContained) && reachesServices(s.Config(), "") {
+		list = append(list, "run unasked, programs also reach the services that [network] opens (host_ports, allow), "+
+			"where no undo takes anything back")
 	}
 	return list
 }
