@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"sandboxd/ipc"
@@ -67,6 +68,12 @@ func TestHookDefaultRules(t *testing.T) {
 			{"Write", args{"file_path": in("src/a.txt"), "content": "y"}, "ask"},
 			{"Edit", args{"file_path": in(".git/hooks/pre-commit"), "old_string": "", "new_string": "y"}, "ask"},
 			{"Write", args{"file_path": a.home + "/.bashrc", "content": "y"}, "ask"},
+			{"write", args{"path": in("notes/new2"), "content": "y"}, "allow"},
+			{"write", args{"path": a.home + "/.bashrc", "content": "y"}, "deny"},
+			{"write", args{"path": "~/.bashrc", "content": "y"}, "deny"},
+			{"edit", args{"path": "/etc/passwd", "edits": []any{args{"oldText": "root", "newText": "y"}}}, "deny"},
+			{"read", args{"path": "@" + a.home + "/.ssh/id_rsa"}, "ask"},
+			{"list_files", args{"path": a.home}, "ask"},
 			{"WebFetch", args{"url": "https://example.com/"}, "ask"},
 			{"WebFetch", args{"url": "https://docs.example.org@example.com/"}, "ask"},
 			{"WebFetch", args{"url": "file:///etc/passwd"}, "ask"},
@@ -87,6 +94,56 @@ func TestHookDefaultRules(t *testing.T) {
 		input := call("claude", a.project, "Read", args{"file_path": in("README")})
 		if decision, reason, _ := a.hook(input, "claude"); decision != "deny" || reason == "" {
 			t.Errorf("a rule that denies: got %s (%s)", decision, reason)
+		}
+	})
+}
+
+// A change by the agent's own tool, whatever it is called, shows the content, is confirmed where the path is protected,
+// and a yes for the session covers this content alone. R-AP-05, R-AP-24
+func TestHookShowsChanges(t *testing.T) {
+	bothUsers(t, func(t *testing.T, a *actor) {
+		st := newStage(a, shortTimes)
+		a.sh("git init -q . 2>/dev/null || true; printf 'a\\nb\\n' > notes")
+		questions := make(chan ipc.Approval, 100)
+		st.persons["terminal"].answering(t, func(q ipc.Approval) ipc.Answer {
+			questions <- q
+			if q.Confirm {
+				return ipc.Answer{Allow: true} // a yes to what is protected is for once
+			}
+			return ipc.Answer{Allow: true, Scope: "session"}
+		})
+		type args = map[string]any
+		hookFile := filepath.Join(a.project, ".git/hooks/pre-commit")
+		for i, c := range []struct {
+			tool      string
+			input     args
+			shown     string // "": it is not asked again
+			protected bool
+		}{
+			{"write", args{"path": "notes", "content": "harmless\n"}, "+harmless", false},
+			{"write", args{"path": "notes", "content": "harmless\n"}, "", false},
+			{"write", args{"path": "notes", "content": "evil\n"}, "+evil", false},
+			{"edit", args{"path": "notes", "edits": []any{args{"oldText": "a", "newText": "z"}}}, "+z", false},
+			{"edit", args{"filePath": "notes", "oldString": "b", "newString": "y"}, "+y", false},
+			{"write", args{"path": hookFile, "content": "#!/bin/sh\n"}, "#!/bin/sh", true},
+			{"Write", args{"file_path": hookFile, "content": "#!/bin/sh\n"}, "#!/bin/sh", true},
+			{"write", args{"path": ".env", "content": "TOKEN=1\n"}, "TOKEN=", true},
+		} {
+			decision, reason, _ := a.hook(call("claude", a.project, c.tool, c.input), "claude")
+			if decision != "allow" {
+				t.Fatalf("%d: %s %v: got %q (%s), want allow", i, c.tool, c.input, decision, reason)
+			}
+			shown, protected := "", false
+			for len(questions) > 0 { // one, and a second yes
+				q := <-questions
+				if shown, protected = "-", q.Confirm; q.Presentation != nil {
+					shown = q.Presentation.Content
+				}
+			}
+			if !strings.Contains(shown, c.shown) || (shown == "") != (c.shown == "") || protected != c.protected {
+				t.Errorf("%d: %s %v: got %q, confirmed %v; want %q, %v", i, c.tool, c.input, shown, protected, c.shown,
+					c.protected)
+			}
 		}
 	})
 }

@@ -19,6 +19,8 @@ const (
 // Class is the knowledge of the tool layer and the configuration about a call,
 // apart from the request itself. The zero value knows nothing.
 type Class struct {
+	// Act is what the tool does, by the table of tools. No tool of an MCP server is in that.
+	Act Act
 	// Safe: on the reviewed list of harmless calls.
 	Safe bool
 	// Rule is the verdict of the configured permission that names this call.

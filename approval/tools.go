@@ -126,8 +126,8 @@ func (t *ToolTable) Judge(c Context) (Class, *Request, *BlockedError) {
 		row.Whole = true
 	}
 	rule := t.match(c, server, full)
-	exclude := slices.Concat(row.Exclude, secretKeys(c.Args))
-	class := Class{Safe: row.Safe, Delete: row.Delete}
+	exclude := secretKeys(c.Args)
+	class := Class{Act: row.Act, Safe: row.Safe, Delete: row.Delete}
 	if rule != nil {
 		exclude = append(exclude, rule.Exclude...)
 		class.Rule, class.Operator, class.RuleText = rule.Decision, rule.Operator, rule.String()

@@ -151,9 +151,8 @@ func TestToolTableRequest(t *testing.T) {
 		strings.Contains(s, "token") || !strings.Contains(s, "user") {
 		t.Errorf("description is %s", s)
 	}
-	if r := ask("write", map[string]any{"file_path": "x", "content": "large"}); r.Payload["content"] != nil ||
-		r.Payload["file_path"] != "x" {
-		t.Errorf("payload is %v", r.Payload)
+	if r := ask("write", map[string]any{"file_path": "x", "content": "large"}); r.Payload["content"] != "large" {
+		t.Errorf("payload is %v, want the content in it", r.Payload) // a yes to one content is none to another
 	}
 }
 

@@ -9,87 +9,61 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"sandboxd/approval"
 	"sandboxd/config"
-	"sandboxd/files"
 	"sandboxd/profile"
 	"sandboxd/shell"
 )
 
-// toolAct is the effect of a tool that agents bring along.
-type toolAct string
-
-const (
-	actTalk   toolAct = "talk"   // it changes the agent's own list, plan or conversation
-	actRead   toolAct = "read"   // it reads one file
-	actList   toolAct = "list"   // it lists names below a directory
-	actSearch toolAct = "search" // it shows lines of the files below a directory
-	actWrite  toolAct = "write"  // it changes one file
-	actFetch  toolAct = "fetch"  // it reads a URL
-)
-
-// agentTools are the tools of coding agents by name, as Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI,
-// opencode and pi call them. "write" and "edit" are in approval's table, by which they ask.
-var agentTools = func() map[string]toolAct {
-	tools := map[string]toolAct{}
-	for does, names := range map[toolAct]string{
-		actTalk: "TodoWrite TodoRead todowrite todoread todo_write write_todos update_todo update_plan report_intent " +
-			"Task Agent task TaskCreate TaskUpdate TaskList TaskGet TaskOutput TaskStop BashOutput KillShell " +
-			"KillBash EnterPlanMode ExitPlanMode exit_plan_mode AskUserQuestion ask_user ToolSearch",
-		actRead:   "Read NotebookRead read read_file view",
-		actList:   "Glob LS glob list ls find list_directory",
-		actSearch: "Grep grep rg grep_search search_file_content",
-		actWrite: "Write Edit MultiEdit NotebookEdit multiedit write_file replace edit_file " +
-			"create str_replace",
-		actFetch: "WebFetch webfetch",
-	} {
-		for _, name := range strings.Fields(names) {
-			tools[name] = does
-		}
-	}
-	return tools
-}()
-
 // pathArguments are the names of the arguments that hold a path.
 var pathArguments = []string{
-	"file_path", "filePath", "path", "absolute_path", "notebook_path", "dir_path", "directory", "target_file",
+	"file_path", "filePath", "path", "absolute_path", "notebook_path", "dir_path", "directory", "target_file", "file",
+	"filename",
 }
 
 // patternArguments are the names of the arguments that hold a pattern or text for people, and no path.
 var patternArguments = []string{"pattern", "query", "regex", "regexp", "glob", "include", "description"}
 
 // judgeAct applies the default rules to a call that no configured rule decides: the agent's own tool may do the same
-// acts unasked as a command or the file tool. A tool that reads is judged as the command that shows the same.
+// acts unasked as a command or the file tool. A tool that reads is judged as the command that shows the same. What a
+// tool would change is looked at also where a rule asks.
 func (s *Supervisor) judgeAct(
 	ctx context.Context, sess *Session, peer Peer, cfg *config.Config, r ToolRequest, call *approval.Call,
 ) error {
-	does, known := agentTools[r.Tool]
-	if r.Contained && call.Class.Rule == approval.RuleNone && call.Blocked == nil {
-		call.Class.Safe = true
+	class := &call.Class
+	if r.Contained && class.Rule == approval.RuleNone && call.Blocked == nil {
+		class.Safe = true
 		return nil
 	}
-	if !known || call.Class.Rule != approval.RuleNone || call.Class.Safe || call.Blocked != nil || call.Request == nil {
+	if call.Blocked != nil || call.Request == nil {
+		return nil
+	}
+	if class.Act == approval.ActWrite || class.Act == approval.ActDelete {
+		if class.Rule != approval.RuleAllow {
+			s.judgeChanges(ctx, sess, peer, r, call)
+		}
 		return nil
 	}
 	paths, ok := pathsOf(r)
-	if does == actList || does == actSearch {
+	if class.Act == approval.ActList || class.Act == approval.ActSearch {
 		more, known := otherPaths(r)
 		paths, ok = append(paths, more...), ok && known
 	}
+	if class.Rule != approval.RuleNone || class.Safe && ok && len(paths) == 0 {
+		return nil
+	}
+	class.Safe = class.Safe && class.Act == ""
 	switch {
 	case !ok:
-	case does == actTalk:
-		call.Class.Safe = true
-	case does == actFetch:
+	case class.Act == approval.ActFetch:
 		return s.judgeFetch(sess, cfg, r, call)
-	case does == actWrite && len(paths) == 1:
-		return s.judgeWrite(ctx, sess, peer, r, paths[0], call)
-	case does == actRead && len(paths) == 1:
+	case class.Act == approval.ActRead && len(paths) == 1:
 		return s.judgeRead(ctx, sess, peer, r, []string{"cat", "--", paths[0]}, call)
-	case does == actList && len(paths) <= 1 && staysBelow(r.Args["pattern"]):
+	case class.Act == approval.ActList && len(paths) <= 1 && staysBelow(r.Args["pattern"]):
 		return s.judgeRead(ctx, sess, peer, r, append([]string{"ls", "-R", "--"}, paths...), call)
-	case does == actSearch && len(paths) <= 1 && staysBelow(r.Args["glob"]) && staysBelow(r.Args["include"]):
+	case class.Act == approval.ActSearch && len(paths) <= 1 && staysBelow(r.Args["glob"]) && staysBelow(r.Args["include"]):
 		if s.secretBelow(sess, append(paths, r.Cwd)[0]) {
 			call.Request.Reasons = append(call.Request.Reasons,
 				"it may show secrets: the agent's search leaves no file out")
@@ -108,7 +82,7 @@ func pathsOf(r ToolRequest) (paths []string, ok bool) {
 			continue
 		}
 		p, isText := value.(string)
-		if !isText || p == "" || strings.HasPrefix(p, "~") || strings.ContainsAny(p, "$\x00") {
+		if !isText || p == "" || rewritten(p) {
 			return nil, false
 		}
 		if !filepath.IsAbs(p) {
@@ -144,6 +118,13 @@ func otherPaths(r ToolRequest) (paths []string, ok bool) {
 		}
 	}
 	return paths, true
+}
+
+// rewritten reports whether an agent may take a path for another one: it may expand a beginning "~" and variables, and
+// pi drops a beginning "@" and writes blanks for the other spaces of Unicode.
+func rewritten(p string) bool {
+	return strings.ContainsAny(p[:1], "~@") || strings.ContainsAny(p, "$\x00") ||
+		strings.ContainsFunc(p, func(c rune) bool { return c > unicode.MaxASCII && unicode.IsSpace(c) })
 }
 
 // staysBelow reports whether a glob, where there is one, matches nothing above or beside its directory.
@@ -213,45 +194,6 @@ func (s *Supervisor) judgeRead(
 		call.Request.Reasons = append(call.Request.Reasons, j.verdict.Why)
 	}
 	return nil
-}
-
-// judgeWrite judges the call as the file tool's, except that the agent changes the file itself.
-func (s *Supervisor) judgeWrite(
-	ctx context.Context, sess *Session, peer Peer, r ToolRequest, path string, call *approval.Call,
-) error {
-	c, err := s.fileCall(sess, peer, FileRequest{Request: changeOf(r, path)})
-	if err != nil {
-		return nil // without a project the question stays
-	}
-	j, err := s.judgeFile(ctx, c)
-	if err != nil {
-		return nil // as where the path can't be a file's
-	}
-	call.Class.Protected = call.Class.Protected || j.verdict.Protected
-	switch j.verdict.Decision {
-	case files.Block:
-		call.Blocked = &approval.BlockedError{Reason: j.verdict.Why, Rule: j.verdict.Rule}
-	case files.Auto:
-		call.Class.Safe = !j.needsPerson() && j.conflict == nil
-	default:
-		call.Request.Reasons = append(call.Request.Reasons, j.verdict.Why)
-	}
-	return nil
-}
-
-// changeOf is the call as an operation of the file tool: an edit where the arguments name both texts, else a new
-// content.
-func changeOf(r ToolRequest, path string) files.Request {
-	for _, names := range [][2]string{
-		{"old_string", "new_string"}, {"oldString", "newString"}, {"old_str", "new_str"},
-	} {
-		before, had := r.Args[names[0]].(string)
-		after, has := r.Args[names[1]].(string)
-		if had && has && before != "" {
-			return files.Request{Op: files.Edit, Path: path, Edits: []files.Replacement{{Find: before, Replace: after}}}
-		}
-	}
-	return files.Request{Op: files.Write, Path: path}
 }
 
 // judgeFetch lets a URL be read whose host commands may reach, and refuses one of [network] deny.

@@ -61,7 +61,7 @@ func (s *Supervisor) foresee(ctx context.Context, e *Exec, n NextCall, r *approv
 	case n.Tool == "" || n.Tool == "bash":
 		s.foreseeCommand(ctx, e, n, r)
 	case n.Args != nil || n.File == nil:
-		s.foreseeTool(e, n, r)
+		s.foreseeTool(ctx, e, n, r)
 	}
 }
 
@@ -79,21 +79,18 @@ func (s *Supervisor) foreseeFile(ctx context.Context, e *Exec, n NextCall, r *ap
 	r.Delete, r.Protected = j.verdict.Delete, j.verdict.Protected
 }
 
-func (s *Supervisor) foreseeTool(e *Exec, n NextCall, r *approval.Remaining) {
-	cfg, _, err := s.projectConfig(e.Session)
-	if err != nil {
+func (s *Supervisor) foreseeTool(ctx context.Context, e *Exec, n NextCall, r *approval.Remaining) {
+	call, _, err := s.toolCall(ctx, e.Session, e.Peer, ToolRequest{Tool: n.Tool, Args: n.Args, Cwd: n.Cwd})
+	if err != nil || call.Blocked != nil {
 		return
 	}
-	class, request, blocked, err := judgeTool(cfg, approval.Context{Tool: n.Tool, Args: n.Args})
-	if err != nil || blocked != nil {
-		return
-	}
-	r.Own = toolDigest(n.Tool, n.Args, n.Cwd)
+	r.Own = call.Digest
+	request, class := call.Request, call.Class
 	if request == nil {
 		return // it does not ask
 	}
 	if r.Digest == "" {
-		r.Description, r.Args = request.Description, request.Payload
+		r.Description, r.Args = request.Description, call.Input
 	}
 	r.Delete = r.Delete || class.Delete || request.Delete
 	r.Dangerous = r.Dangerous || class.Dangerous || request.Dangerous

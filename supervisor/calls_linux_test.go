@@ -18,10 +18,9 @@ import (
 func TestAgentTools(t *testing.T) {
 	s := newScene(t, true)
 	secrets := filepath.Join(s.project, "src", ".env")
-	if err := os.WriteFile(secrets, []byte("TOKEN=x\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(s.project, "docs"), 0o700); err != nil {
+	err := errors.Join(os.WriteFile(secrets, []byte("TOKEN=x\n"), 0o600),
+		os.Mkdir(filepath.Join(s.project, "docs"), 0o700))
+	if err != nil {
 		t.Fatal(err)
 	}
 	type args = map[string]any
@@ -31,6 +30,7 @@ func TestAgentTools(t *testing.T) {
 		own      bool // the tool is our own server's
 		asks     bool
 		refuses  bool
+		twice    bool   // as protected
 		contains string // in the reasons of a question
 	}{
 		{tool: "TodoWrite", args: args{"todos": "x"}},
@@ -59,7 +59,22 @@ func TestAgentTools(t *testing.T) {
 		{tool: "Edit", args: args{"file_path": "notes.md", "old_string": "absent", "new_string": "2"}, asks: true},
 		{tool: "Write", args: args{"file_path": "notes.md", "content": "x"}, asks: true},
 		{tool: "Write", args: args{"file_path": "/etc/passwd", "content": "x"}, refuses: true},
-		{tool: "Edit", args: args{"file_path": ".git/config", "old_string": "a", "new_string": "b"}, asks: true},
+		{tool: "Edit", args: args{"file_path": ".git/config", "old_string": "a", "new_string": "b"}, asks: true, twice: true},
+		{tool: "write", args: args{"path": "/etc/passwd", "content": "x"}, refuses: true},
+		{tool: "write", args: args{"path": "~/.bashrc", "content": "x"}, refuses: true},
+		{tool: "write", args: args{"path": "@/etc/passwd", "content": "x"}, asks: true, twice: true,
+			contains: "only the agent"},
+		{tool: "write", args: args{"path": ".git/hooks/pre-commit", "content": "x"}, asks: true, twice: true},
+		{tool: "edit", args: args{"path": ".git/config", "edits": []any{args{"oldText": "a", "newText": "b"}}},
+			asks: true, twice: true},
+		{tool: "edit", args: args{"filePath": "notes.md", "oldString": "two", "newString": "2"}},
+		{tool: "multi_edit", args: args{"file_path": "src/.env", "edits": []any{}}, asks: true, twice: true},
+		{tool: "apply_patch", args: args{"input": "*** Begin Patch\n*** Add File: a.md\n+x\n*** Update File: .git/config\n"},
+			asks: true, twice: true},
+		{tool: "remove", args: args{"path": "/etc/passwd"}, refuses: true},
+		{tool: "read", args: args{"path": "@/etc/shadow"}, asks: true},
+		{tool: "list_files", args: args{"path": s.project}},
+		{tool: "list_files", args: args{"path": "/root"}, asks: true},
 		{tool: "WebFetch", args: args{"url": "https://example.org/"}, asks: true},
 		{tool: "WebFetch", args: args{"url": "file:///etc/shadow"}, asks: true},
 		{tool: "WebFetch", args: args{"url": "https://example.org:99999/"}, asks: true},
@@ -68,9 +83,10 @@ func TestAgentTools(t *testing.T) {
 			Tool: c.tool, Args: c.args, Cwd: s.project, Contained: c.own, DryRun: true,
 		})
 		reasons := strings.Join(v.Reasons, "; ")
-		if err != nil || v.Asks != c.asks || v.Refuses != c.refuses || !strings.Contains(reasons, c.contains) {
-			t.Errorf("%s %v: got asks %v, refuses %v, %q (%v), want %v, %v, %q",
-				c.tool, c.args, v.Asks, v.Refuses, reasons, err, c.asks, c.refuses, c.contains)
+		if twice := v.Risk == approval.RiskHigh; err != nil || v.Asks != c.asks || v.Refuses != c.refuses ||
+			twice != c.twice || !strings.Contains(reasons, c.contains) {
+			t.Errorf("%s %v: got asks %v, refuses %v, twice %v, %q (%v), want %v, %v, %v, %q",
+				c.tool, c.args, v.Asks, v.Refuses, twice, reasons, err, c.asks, c.refuses, c.twice, c.contains)
 		}
 	}
 	if n := s.asked.Load(); n != 0 {

@@ -241,13 +241,13 @@ func (a *toolAction) judge(ctx context.Context) (subject, error) {
 	rec.Tool, rec.ExecID, rec.Digest = a.r.Tool, "", call.Digest
 	class := call.Class
 	class.RuleText = "" // names a line of the configuration
-	asked := [3]bool{}
+	asked, path := [3]bool{}, ""
 	if q := call.Request; q != nil {
-		rec.Subject = q.Description
+		rec.Subject, path = q.Description, q.BlockedPath
 		asked = [3]bool{q.Dangerous, q.Protected, q.Delete}
 	}
-	return subject{digest: fmt.Sprintf("%s %+v %t %t %v", call.Digest, class, call.Blocked != nil, call.Request != nil,
-		asked),
+	return subject{digest: fmt.Sprintf("%s %+v %t %t %v %q", call.Digest, class, call.Blocked != nil,
+		call.Request != nil, asked, path),
 		call: call, next: a.r.Next, record: rec}, nil
 }
 
