@@ -266,8 +266,14 @@ func TestContainedIsForbidden(t *testing.T) {
 		}
 		a.sbx("trust", "--contained")
 		a.sh("printf '[permissions]\nask = [\"Bash(python3 *)\"]\n' > .sandboxd.toml")
-		if got := a.reason(writes); got != "" {
-			t.Errorf("against the project's rule: it ran: %s", got)
+		for _, line := range []string{writes, `x='python3 -c 1'; eval "$x"`, "printf 'python3 -c 1' | bash"} {
+			if got := a.reason(line); got != "" {
+				t.Errorf("against the project's rule: %s ran: %s", line, got)
+			}
+		}
+		a.sh("printf '[permissions]\nask = [\"Bash(make deploy *)\"]\n' > .sandboxd.toml")
+		if got := a.reason(writes); got != "contained" {
+			t.Errorf("a project's rule about something else: %q", got)
 		}
 		os.Remove(filepath.Join(a.project, ".sandboxd.toml"))
 		// The user's configuration sets it for all trusted projects.

@@ -71,7 +71,7 @@ const maxUnaskedDeletes = 50
 // sandbox refuses.
 func (j *judging) contained() bool {
 	v := &j.verdict
-	if v.Decision != Ask || v.Hidden || v.Configured || v.Network == "full" || j.beyond ||
+	if v.Decision != Ask || v.Network == "full" || j.beyond ||
 		j.blocking > blockProtected || j.cmd.CallerRuns || j.tooMany || j.script.Cut || len(v.NeedsFacts) > 0 ||
 		len(j.script.Calls) == 0 {
 		return false
@@ -86,15 +86,14 @@ func (j *judging) contained() bool {
 			return false
 		}
 	}
-	for _, f := range j.findings {
-		if f.decision != Auto && (strings.HasPrefix(f.rule, "permission ") || strings.HasPrefix(f.rule, "rule ")) {
-			return false
-		}
-	}
-	if j.tool.restricts() && (len(j.script.Doubts) > 0 || slices.ContainsFunc(j.script.Calls, j.carriesCode)) {
-		return false
-	}
-	return !slices.ContainsFunc(j.script.Calls, j.reachesOut)
+	return !j.verdict.Objects && !slices.ContainsFunc(j.script.Calls, j.reachesOut)
+}
+
+// objects reports whether what the configuration asks about or denies is, or may be, in the line.
+func (j *judging) objects() bool {
+	limited := func(f finding) bool { return f.decision != Auto && f.by == ByLimit }
+	return j.verdict.Configured || j.verdict.Hidden || slices.ContainsFunc(j.findings, limited) || j.tool.restricts() &&
+		(j.tooMany || j.script.Cut || len(j.script.Doubts) > 0 || slices.ContainsFunc(j.script.Calls, j.carriesCode))
 }
 
 // reachesOut reports whether a command's effects are elsewhere than in files, or its words may

@@ -156,3 +156,43 @@ func TestActsOnServices(t *testing.T) {
 		}
 	}
 }
+// A rule that lets a command run makes no question that there would not be without it; one that asks or denies does,
+// and so do doubts beside it. R-LY-07, R-SH-04
+func TestContainedWithRules(t *testing.T) {
+	no := false
+	allow := shell.Config{Rules: []shell.Rule{{Pattern: "make *", Approval: &no}}}
+	permit := shell.Config{Permissions: shell.Permissions{Allow: []shell.Permission{parsed(t, "Bash(make *)")}}}
+	ask := shell.Config{Rules: []shell.Rule{{Pattern: "make *"}}}
+	deny := shell.Config{Permissions: shell.Permissions{Deny: []shell.Permission{parsed(t, "Bash(make deploy *)")}}}
+	for _, c := range []struct {
+		name      string
+		config    shell.Config
+		line      string
+		contained bool
+		objects   bool
+	}{
+		{"a rule that allows", allow, "make x-$FOO", true, false},
+		{"a permission", permit, "make x-$FOO", true, false},
+		{"a rule that allows another", allow, "touch x-$FOO", true, false},
+		{"a rule that asks", ask, "make x-$FOO", false, true},
+		{"a denial that a word may meet", deny, "make $FOO", false, true},
+		{"a denial of something else", deny, "make build", true, false},
+		{"code that only running shows", deny, `eval "$x"`, false, true},
+	} {
+		v := judgePlain(newTool(t, c.config),
+			shell.Command{Line: c.line, Cwd: "/src/app", Project: "/src/app", Home: "/home/eve"})
+		if v.Decision == shell.Auto || v.Contained != c.contained || v.Objects != c.objects {
+			t.Errorf("%s: %s: got %s, contained %v, objects %v (%s [%s]); want %v, %v", c.name, c.line, v.Decision,
+				v.Contained, v.Objects, v.Why, v.Rule, c.contained, c.objects)
+		}
+	}
+}
+
+func parsed(t *testing.T, text string) shell.Permission {
+	t.Helper()
+	p, err := shell.ParsePermission(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}

@@ -61,6 +61,7 @@ func (j *judging) decide() {
 	}
 	v.Network = j.network()
 	v.Services = slices.ContainsFunc(j.script.Calls, changesServices)
+	v.Objects = j.objects()
 	v.InLayer = j.contained()
 	v.Contained = v.InLayer && !j.landed && j.blocking < blockProtected
 	v.Worktrees = j.worktrees()
@@ -149,7 +150,8 @@ func (j *judging) parts() {
 		col := f.offset - start + 1
 		j.verdict.Parts = append(
 			j.verdict.Parts,
-			Part{Text: f.text, Offset: f.offset, Line: line, Col: col, Decision: f.decision, Why: f.why, Rule: f.rule},
+			Part{Text: f.text, Offset: f.offset, Line: line, Col: col, Decision: f.decision, By: f.by, Why: f.why,
+				Rule: f.rule},
 		)
 	}
 }

@@ -301,7 +301,7 @@ func (j *judging) xargs(c *analysis.Call, state *callState, f *finding) bool {
 		}
 	}
 	f.decision, f.risk = Auto, RiskLow
-	f.rule, f.why = "safe list: xargs", "it runs only a command that reads"
+	f.by, f.rule, f.why = BySafeList, "safe list: xargs", "it runs only a command that reads"
 	j.program(c, state, f)
 	state.reader = f.decision == Auto
 	return true

@@ -11,6 +11,7 @@ import (
 // finding is the judgement of one piece of a line.
 type finding struct {
 	decision Decision
+	by       Source
 	why      string
 	rule     string
 	risk     Risk
@@ -184,6 +185,7 @@ func (j *judging) call(c *analysis.Call) {
 	}
 	if c.Binds {
 		f.decision, f.why, f.rule = Auto, "it assigns to a variable of the line", "safe list: assignment"
+		f.by = BySafeList
 		state.builtin = true
 		for _, a := range c.Assigns {
 			if carried.Loads(a.Name) {
@@ -254,6 +256,7 @@ func (j *judging) judgeCall(c *analysis.Call, state *callState, f *finding) {
 	}
 	if j.presetCovers[c] {
 		f.decision, f.why, f.rule = Auto, "the preset that allows what runs it knows of it", "preset"
+		f.by = ByPreset
 		state.preset = true
 		return
 	}
@@ -303,7 +306,7 @@ func (j *judging) alsoReads(c *analysis.Call, state *callState, use *safelist.Us
 
 // wrapper judges a command that only runs another.
 func (j *judging) wrapper(c *analysis.Call, state *callState, f *finding) {
-	f.decision, f.why, f.rule = Auto, "it only runs the command behind it", "wrapper"
+	f.decision, f.by, f.why, f.rule = Auto, ByDefault, "it only runs the command behind it", "wrapper"
 	state.builtin = c.Args[0].Text == "command" && j.inBash(c)
 	if strings.Contains(c.Args[0].Text, "/") {
 		f.decision, f.why = Ask, "a wrapper named by a path"

@@ -15,11 +15,12 @@ func (j *judging) forbidden(c *analysis.Call, f *finding) bool {
 	for _, p := range j.tool.deny {
 		switch p.names(j.cmd, c) {
 		case pattern.Yes:
-			f.decision, f.why, f.rule, f.risk = Block, "it is denied by "+p.String(), p.name, RiskHigh
+			f.decision, f.by, f.why, f.rule, f.risk = Block, ByLimit, "it is denied by "+p.String(), p.name, RiskHigh
 			return true
 		case pattern.Maybe:
 			j.add(finding{
 				decision: Ask,
+				by:       ByLimit,
 				why:      "a word that is not known before could make it what " + p.String() + " denies",
 				rule:     p.name,
 				offset:   c.Offset,
@@ -31,7 +32,7 @@ func (j *judging) forbidden(c *analysis.Call, f *finding) bool {
 	}
 	for _, p := range j.tool.ask {
 		if p.names(j.cmd, c) != pattern.No {
-			f.decision, f.why, f.rule = Ask, "a permission says to ask for "+p.String(), p.name
+			f.decision, f.by, f.why, f.rule = Ask, ByLimit, "a permission says to ask for "+p.String(), p.name
 			j.verdict.Configured = true
 			return true
 		}
@@ -54,7 +55,8 @@ func (j *judging) firstRule(c *analysis.Call, f *finding) bool {
 		} else {
 			answer := names(r.words, c.Args)
 			if answer == pattern.Maybe {
-				j.add(finding{decision: Ask, why: "a word that is not known before could make it what " + r.Pattern + " is about",
+				j.add(finding{decision: Ask, by: ByLimit,
+					why:  "a word that is not known before could make it what " + r.Pattern + " is about",
 					rule: r.name, offset: c.Offset, end: c.End, text: f.text})
 				continue
 			}
@@ -65,7 +67,7 @@ func (j *judging) firstRule(c *analysis.Call, f *finding) bool {
 		if r.Network != "" {
 			j.networks = append(j.networks, r.Network)
 		}
-		f.rule = r.name
+		f.by, f.rule = ByLimit, r.name
 		switch {
 		case !r.allowed:
 			f.decision, f.why, f.risk = Block, orElse(r.Description, "a rule forbids "+r.Pattern), RiskHigh
@@ -76,7 +78,7 @@ func (j *judging) firstRule(c *analysis.Call, f *finding) bool {
 				st.description = r.Description
 			}
 		default:
-			f.decision, f.why = Auto, orElse(r.Description, "a rule allows "+r.Pattern)
+			f.decision, f.by, f.why = Auto, ByAllow, orElse(r.Description, "a rule allows "+r.Pattern)
 		}
 		return true
 	}
@@ -138,14 +140,14 @@ func globsOnly(c *analysis.Call) bool {
 func (j *judging) permittedByList(c *analysis.Call, state *callState, refusal *safelist.Refusal, f *finding) bool {
 	for _, p := range j.tool.allow {
 		if p.permits(j.cmd, c) && j.permissionCovers(p, c) {
-			f.rule, f.why = p.name, "it is allowed by "+p.String()
+			f.by, f.rule, f.why = ByAllow, p.name, "it is allowed by "+p.String()
 			j.permitted(c, state, f)
 			return true
 		}
 	}
 	for _, p := range j.tool.presets {
 		if r, ok := p.Match(c.Args); ok {
-			f.rule, f.why = "preset "+p.Name+": "+r.Pattern, r.Why+"; harmless inside the sandbox"
+			f.by, f.rule, f.why = ByPreset, "preset "+p.Name+": "+r.Pattern, r.Why+"; harmless inside the sandbox"
 			state.preset = true
 			j.presetCall(c, state, f)
 			if r.Edits && f.decision == Auto {
@@ -159,7 +161,7 @@ func (j *judging) permittedByList(c *analysis.Call, state *callState, refusal *s
 	}
 	for _, w := range j.tool.safe {
 		if w.Permits(analysis.Plain(c.Args)) && j.covers(c, w, "safe_commands: "+w.String(), nil, false) {
-			f.rule, f.why = "safe_commands: "+w.String(), "it is listed as safe"
+			f.by, f.rule, f.why = ByListed, "safe_commands: "+w.String(), "it is listed as safe"
 			j.permitted(c, state, f)
 			return true
 		}
@@ -211,6 +213,7 @@ func (j *judging) presetCall(c *analysis.Call, state *callState, f *finding) {
 // unlisted applies the default.
 func (j *judging) unlisted(c *analysis.Call, state *callState, refusal *safelist.Refusal, f *finding) {
 	t := j.tool
+	f.by = ByDefault
 	switch {
 	case !t.defAllowed:
 		f.decision, f.why, f.rule = Block, "commands that no rule allows are refused here", "default"

@@ -40,7 +40,7 @@ func (j *judging) at(abs string, glob bool) place {
 // starts, and for git the programs that the repository names.
 func (j *judging) judgeSafe(c *analysis.Call, state *callState, use *safelist.Use, f *finding) {
 	f.decision, f.risk = Auto, RiskLow
-	f.rule, f.why = "safe list: "+use.Entry.Name, "it only reads"
+	f.by, f.rule, f.why = BySafeList, "safe list: "+use.Entry.Name, "it only reads"
 	if use.Entry.Typed && j.cmd.TTY {
 		f.ask(RiskNormal, "at a terminal, "+use.Entry.Name+" runs what is typed into it")
 		return
@@ -242,7 +242,7 @@ func (j *judging) program(c *analysis.Call, state *callState, f *finding) {
 	}
 	name := c.Name()
 	if strings.Contains(name, "/") {
-		if !state.preset && !strings.HasPrefix(f.rule, "rule ") && !strings.HasPrefix(f.rule, "permission ") {
+		if !state.preset && f.by != ByAllow {
 			f.ask(RiskNormal, "it is named by a path, not by its name")
 		}
 		return

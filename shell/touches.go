@@ -371,7 +371,7 @@ func (j *judging) redirWrite(r *analysis.Redir, f *finding) {
 		}
 	}
 	if edits {
-		f.decision, f.rule, j.verdict.Sandboxed = Auto, "preset edits: redirection", true
+		f.decision, f.by, f.rule, j.verdict.Sandboxed = Auto, ByPreset, "preset edits: redirection", true
 	}
 	j.add(*f)
 }

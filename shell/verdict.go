@@ -78,6 +78,9 @@ type Verdict struct {
 	// Services is true if the words show that it may change what a service holds: a client of databases, a migration, a
 	// request with a body or a method that writes. It matters where a command reaches services.
 	Services bool
+	// Objects is true if a rule or permission of the configuration asks about the command or denies it, or may, for
+	// words or code that only running it shows. Such a command is not contained.
+	Objects bool
 	// Unseen is true if the command runs code from its input, from files that the line does not
 	// name, or from files that cannot be hashed. The prompt cannot show that code, so an approval
 	// is valid once.
@@ -120,6 +123,19 @@ type Verdict struct {
 	Replaced           bool
 }
 
+// Source is what decided about a piece of a line. Decisions are taken on it; the text of a rule is for people.
+type Source uint8
+
+// The sources. The zero value is everything that is not configured: defaults, paths, dangers.
+const (
+	ByDefault  Source = iota
+	BySafeList        // the reviewed list of commands that only read
+	ByPreset          // an enabled preset
+	ByListed          // safe_commands of the configuration
+	ByAllow           // a rule or permission that lets commands run unasked
+	ByLimit           // a rule or permission that asks or denies
+)
+
 // Part is the judgement of one piece of a line: a simple command, a redirection, or a piece
 // that could not be parsed.
 type Part struct {
@@ -127,6 +143,7 @@ type Part struct {
 	Offset    int      `json:"offset"` // bytes from the start of the line
 	Line, Col int      `json:"-"`
 	Decision  Decision `json:"decision"`
+	By        Source   `json:"-"` // what decided; Rule says it to people
 	Why       string   `json:"why"`
 	Rule      string   `json:"rule,omitempty"`
 }

@@ -138,7 +138,7 @@ func agentRunOf(r ExecRequest, cfg *config.Config, v shell.Verdict) agentRun {
 		return agentRun{}
 	}
 	reviewed := func(p shell.Part) bool {
-		return strings.HasPrefix(p.Rule, "safe list") || strings.HasPrefix(p.Rule, "preset")
+		return p.By == shell.BySafeList || p.By == shell.ByPreset
 	}
 	run := agentRun{
 		socket: r.Agent && cfg.Sandbox.AgentSocket,
@@ -160,7 +160,8 @@ func (c *compilation) verdict(ctx context.Context, cmd shell.Command) shell.Verd
 		return v
 	}
 	p := judgeBy(ctx, c.project, cmd)
-	v.Contained, v.Configured = v.Contained && p.Contained, v.Configured || p.Configured
+	v.Contained, v.InLayer = v.Contained && !p.Objects, v.InLayer && !p.Objects
+	v.Objects, v.Configured = v.Objects || p.Objects, v.Configured || p.Configured
 	if stricter(p.Decision, v.Decision) {
 		v.Decision, v.Why, v.Rule = p.Decision, p.Why, p.Rule
 		v.Reasons = append(p.Reasons, v.Reasons...)
@@ -304,7 +305,7 @@ func timeNote(e *Exec, j *judgement) string {
 
 // onlySafe reports whether the safe list alone let every part run.
 func onlySafe(parts []shell.Part) bool {
-	return !slices.ContainsFunc(parts, func(p shell.Part) bool { return !strings.HasPrefix(p.Rule, "safe list") })
+	return !slices.ContainsFunc(parts, func(p shell.Part) bool { return p.By != shell.BySafeList })
 }
 
 // shown is the directory that is judged and shown; "" is not known.
