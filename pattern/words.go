@@ -160,7 +160,7 @@ func (w Words) Only() Words {
 // Answer is the result of matching a forbidding pattern.
 type Answer uint8
 
-// The answers. Maybe: an unknown word could make the pattern match.
+// The answers. Maybe: an unknown word, or one that is the value of an option, could make the pattern match.
 const (
 	No Answer = iota
 	Maybe
@@ -183,7 +183,40 @@ func (w Words) Names(c Command) Answer {
 	if best != Yes && w.scattered(c) {
 		best = Yes
 	}
+	if best == No && c.Sub == 0 && w.more && w.behind(c.Words) {
+		best = Maybe
+	}
 	return best
+}
+
+// behind reports whether a command has the pattern's words in order with nothing before and between them but options
+// and what may be their values: "yarn add" in yarn --cwd x add y. Whether a word is a value only the program knows.
+func (w Words) behind(args []Word) bool {
+	if len(args) == 0 || (Words{words: w.words[:1], more: true}).names(args[:1]) != Yes {
+		return false
+	}
+	// at are the indexes in the pattern up to which the words so far may match it.
+	at := map[int]bool{1: true}
+	option := func(i int) bool { return i > 0 && args[i].known() && len(args[i].Text) > 1 && args[i].Text[0] == '-' }
+	for i := 1; i < len(args); i++ {
+		next := map[int]bool{}
+		for p := range at {
+			if p == len(w.words) {
+				return true
+			}
+			if option(i) || option(i-1) {
+				next[p] = true
+			}
+			if word := w.words[p]; args[i].known() && (word.wild && WildForbids(word.text, args[i].Text) ||
+				word.text == args[i].Text) {
+				next[p+1] = true
+			}
+		}
+		if at = next; len(at) == 0 {
+			return false
+		}
+	}
+	return at[len(w.words)]
 }
 
 func withoutOptions(args []Word) []Word {

@@ -105,6 +105,9 @@ func (j *judging) reachesOut(c *analysis.Call) bool {
 			return true
 		}
 	}
+	if j.calls[c] != nil && j.calls[c].sends {
+		return true
+	}
 	if !danger.Deletes(c) || name == "find" || j.deletesFound(c) {
 		return false // find is judged with the dangers
 	}
@@ -138,7 +141,9 @@ func sendsAway(name string, words []analysis.Word) bool {
 			}
 			return i+1 < len(words) && sendsAway(words[i+1].Text, words[i+1:])
 		case slices.ContainsFunc(strings.Split(w.Text, ":"), func(word string) bool {
-			return slices.Contains(remotes[name], word)
+			return slices.ContainsFunc(subcommandNames(name, word), func(own string) bool {
+				return slices.Contains(remotes[name], own)
+			})
 		}):
 			return true
 		}

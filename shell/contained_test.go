@@ -156,6 +156,7 @@ func TestActsOnServices(t *testing.T) {
 		}
 	}
 }
+
 // A rule that lets a command run makes no question that there would not be without it; one that asks or denies does,
 // and so do doubts beside it. R-LY-07, R-SH-04
 func TestContainedWithRules(t *testing.T) {

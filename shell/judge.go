@@ -86,6 +86,7 @@ type callState struct {
 	paths        []place
 	named        bool   // its words name credentials, and the safe list does not say that they are read
 	uncoveredWhy string // why a matching prefix does not cover its further words
+	sends        bool   // it may start a command that sends or publishes
 	guessedPaths int    // the number of paths found by commandPaths
 	description  string
 }
@@ -196,6 +197,7 @@ func (j *judging) call(c *analysis.Call) {
 		j.judgeCall(c, state, &f)
 		j.credentials(c, state, &f)
 		j.dangers(c, &f)
+		j.candidates(c, state, &f)
 	} else {
 		f.decision, f.why, f.rule = Ask, "it changes the shell's state", "not a command"
 		if len(c.Redirs) > 0 {

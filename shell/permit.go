@@ -21,7 +21,7 @@ func (j *judging) forbidden(c *analysis.Call, f *finding) bool {
 			j.add(finding{
 				decision: Ask,
 				by:       ByLimit,
-				why:      "a word that is not known before could make it what " + p.String() + " denies",
+				why:      "it may be what " + p.String() + " denies: a word is not known before, or may be an option's value",
 				rule:     p.name,
 				offset:   c.Offset,
 				end:      c.End,
@@ -56,7 +56,7 @@ func (j *judging) firstRule(c *analysis.Call, f *finding) bool {
 			answer := names(r.words, c.Args)
 			if answer == pattern.Maybe {
 				j.add(finding{decision: Ask, by: ByLimit,
-					why:  "a word that is not known before could make it what " + r.Pattern + " is about",
+					why:  "it may be what " + r.Pattern + " is about: a word is not known before, or may be an option's value",
 					rule: r.name, offset: c.Offset, end: c.End, text: f.text})
 				continue
 			}

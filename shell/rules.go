@@ -10,7 +10,6 @@ import (
 	"sandboxd/pattern"
 	"sandboxd/shell/analysis"
 	"sandboxd/shell/carried"
-	"sandboxd/shell/safelist"
 )
 
 // rule is a compiled Rule.
@@ -177,7 +176,10 @@ func (p permission) names(c *Command, call *analysis.Call) pattern.Answer {
 // names matches a forbidding pattern against every spelling of a command.
 func names(w pattern.Words, args []analysis.Word) pattern.Answer {
 	best := pattern.No
-	for _, c := range safelist.Spellings(args) {
+	if first := w.First(); len(first) > 0 && !startsAs(first[0], args) {
+		return best
+	}
+	for _, c := range spellings(args) {
 		best = max(best, w.Names(c))
 	}
 	return best

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -124,11 +125,11 @@ var wrappers = map[string]wrapper{
 	"bunx": {}, "pnpx": {}, "uvx": {options: "-q -v -p= --from= --with= --python= --quiet --isolated"},
 }
 
-// subWrappers maps a command to the sub-command after which it runs another command.
+// subWrappers maps a command to the sub-commands after which it runs another command.
 var subWrappers = map[string]string{
 	"uv": "run", "poetry": "run", "pipenv": "run", "rye": "run", "hatch": "run", "pdm": "run", "conda": "run",
-	"bundle": "exec", "mise": "exec", "pnpm": "exec", "yarn": "exec", "npm": "exec", "direnv": "exec", "docker": "exec",
-	"podman": "exec", "perf": "stat", "pipx": "run",
+	"bundle": "exec", "mise": "exec x", "pnpm": "exec", "yarn": "exec", "npm": "exec x", "direnv": "exec",
+	"docker": "exec", "podman": "exec", "perf": "stat record", "pipx": "run",
 }
 
 // shells run the script that follows -c.
@@ -141,6 +142,8 @@ var shells = map[string]bool{
 	"mksh":  true,
 	"ash":   true,
 	"rbash": true,
+	"csh":   true,
+	"tcsh":  true,
 	"fish":  true,
 }
 
@@ -171,7 +174,7 @@ func (p *reader) unwrap(c *Call) {
 		p.unwrapTrap(c)
 	case name == "git":
 		p.unwrapGit(c)
-	case subWrappers[name] != "" && c.Args[1].is(subWrappers[name]):
+	case slices.Contains(strings.Fields(subWrappers[name]), c.Args[1].Text) && c.Args[1].Known():
 		p.unwrapSub(c, name)
 	default:
 		if w, ok := wrappers[name]; ok {

@@ -117,6 +117,12 @@ func format(value string) bool {
 		slices.Contains(formats, value) || slices.Contains(templates, form)
 }
 
+// Listed reports whether a command is in tools.txt; Plain, whether no option of it brings code along.
+func Listed(name string) bool { return tools()[Base(name)] != nil }
+
+// Plain reports whether a command only works on the files that its words name.
+func Plain(name string) bool { return plain[Base(name)] }
+
 // placeless are commands, besides the plain ones, that read no code or settings in the directory where they run.
 var placeless = set(`
 	curl wget ssh scp sftp slogin rsync tar bsdtar gtar find sort awk gawk mawk nawk sed xargs kubectl man  less
