@@ -3,11 +3,13 @@ package shell
 import (
 	"path"
 	"slices"
+	"strings"
 
 	"sandboxd/pattern"
 	"sandboxd/profile/abspath"
 	"sandboxd/shell/analysis"
 	"sandboxd/shell/carried"
+	"sandboxd/shell/safelist"
 )
 
 // covers reports whether the words of a rule or permission that match the start of a call also
@@ -31,6 +33,11 @@ func (j *judging) covers(c *analysis.Call, words pattern.Words, by string, sandb
 			return false
 		}
 	}
+	if script := sedScript(argv, words.Spelled); script != "" {
+		state.uncoveredWhy = orElse(state.uncoveredWhy, by+" allows it, but the script "+oneLine(script)+
+			" may do more than edit its input")
+		return false
+	}
 	if cwdGiven || carried.Placeless(argv) || j.inRoot(c, argv, sandboxes) {
 		return true
 	}
@@ -40,6 +47,47 @@ func (j *judging) covers(c *analysis.Call, words pattern.Words, by string, sandb
 	}
 	state.uncoveredWhy = orElse(state.uncoveredWhy, by+" is for the project's root, and this runs in "+where)
 	return false
+}
+
+// sedScript returns a script among the words of sed that the pattern does not spell, and that may run a program or
+// write a file; "" for none, and for other commands.
+func sedScript(argv []string, spelled func(at int) bool) string {
+	if carried.Base(argv[0]) != "sed" {
+		return ""
+	}
+	scripts, operand := map[int]string{}, 0
+	for at := 1; at < len(argv); at++ {
+		w := argv[at]
+		switch {
+		case !strings.HasPrefix(w, "-") || w == "-":
+			if operand == 0 {
+				operand = at
+			}
+		case strings.HasPrefix(w, "--e"):
+			if _, value, joined := strings.Cut(w, "="); joined {
+				scripts[at] = value
+			} else if at++; at < len(argv) {
+				scripts[at] = argv[at]
+			}
+		case w[1] != '-' && strings.Contains(w, "e") && !strings.ContainsAny(w[:strings.Index(w, "e")], "fil"):
+			if value := w[strings.Index(w, "e")+1:]; value != "" {
+				scripts[at] = value
+			} else if at++; at < len(argv) {
+				scripts[at] = argv[at]
+			}
+		case w == "-f" || w == "-l" || w == "--file" || w == "--line-length":
+			at++
+		}
+	}
+	if len(scripts) == 0 && operand > 0 {
+		scripts[operand] = argv[operand]
+	}
+	for at, script := range scripts {
+		if !spelled(at) && !safelist.SedPrints(script) {
+			return script
+		}
+	}
+	return ""
 }
 
 // inRoot reports whether a call runs in the project's root or in one of the sandboxes. For git,

@@ -29,11 +29,12 @@ const (
 	Output                   // a file that is written
 	Goal                     // a goal of a build that publishes or installs, besides the one that is named
 	Guess                    // also the words of unknown programs, by a guess
+	Host                     // a host, registry or proxy that it gets things from, or sends them to
 
 	// Reviewed are the kinds that no preset covers: its commands run the project's own code.
 	Reviewed = Code | Program
 	// Granted are the kinds that no yes to a prefix covers: it is bound to the files that the command executes.
-	Granted = Reviewed | Module | Output
+	Granted = Reviewed | Module | Output | Host
 	// All are the kinds that no rule or permission covers by its first words.
 	All = Granted | File | Goal | Guess
 )
@@ -66,6 +67,8 @@ func (w Word) Why() string {
 		return text + " names another file or directory to obey"
 	case Output:
 		return text + " names a file to write"
+	case Host:
+		return text + " names another place to get things from, or to send them to"
 	case Goal:
 		return text + " is a further goal that publishes or installs"
 	}

@@ -22,6 +22,7 @@ var long = map[Kind][]string{
 	build-file script plugin-dir rulesdir rules-dir chdir cwd directory rootdir root-dir project-dir working-dir
 	manifest-path kubeconfig`),
 	Output: words("output output-file outfile out-file out log-file logfile"),
+	Host:   words("registry index-url extra-index-url proxy https-proxy http-proxy"),
 }
 
 func words(s string) []string { return strings.Fields(s) }
@@ -57,7 +58,7 @@ func (s *scan) guessLong(at int) Kind {
 	if !joined && at+1 < len(s.argv) {
 		value = s.argv[at+1]
 	}
-	for _, kind := range []Kind{Code, Program, Module, File, Output} {
+	for _, kind := range []Kind{Code, Program, Module, File, Output, Host} {
 		least := 4 // letters of an abbreviation
 		if kind == Code {
 			least = 3

@@ -62,7 +62,8 @@ var tools = sync.OnceValue(func() map[string]*tool {
 // parseTool reads a line of tools.txt; the tests find a mistake in it.
 func parseTool(text string) *tool {
 	t := &tool{}
-	kinds := map[string]Kind{"code": Code, "program": Program, "module": Module, "file": File, "output": Output}
+	kinds := map[string]Kind{"code": Code, "program": Program, "module": Module, "file": File, "output": Output,
+		"host": Host}
 	for part := range strings.SplitSeq(text, "|") {
 		f := strings.Fields(part)
 		if len(f) == 0 {
@@ -97,6 +98,7 @@ func init() {
 		"java":  func(s *scan, from int) { s.holds(from, Program, "-javaagent", "-agent", "-XX:On", "-Xbootclasspath") },
 		"cmake": cmake, "meson": defined, "cargo": cargo, "gradle": gradle, "mvn": mvn, "ninja": goals,
 		"bun": bun, "npm": npm, "npx": npx, "python": python, "coverage": pythonModules, "sh": shell,
+		"pip": pip, "ssh": ssh, "curl": curl,
 		"git": git, "awk": awk, "tar": tar, "sqlite3": dotted, "docker": docker, "kubectl": kubectl,
 	}
 	for names, f := range map[string]func(s *scan, from int){
@@ -116,6 +118,7 @@ var exceptions = map[string]func(option, value string) bool{
 	"pytest": func(option, value string) bool { return option == "-p" && strings.HasPrefix(value, "no:") },
 	"ssh":    sshOption,
 	"rspec":  builtin,
+	"go":     profiled,
 	"curl":   func(option, value string) bool { return option != "-K" && option != "--config" && format(value) },
 }
 

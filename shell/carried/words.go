@@ -144,8 +144,11 @@ func bun(s *scan, from int) {
 // npm guesses at the words that yarn and pnpm hand to the script, and npm behind a --.
 func npm(s *scan, from int) {
 	for at := from; at < len(s.argv); at++ {
-		if strings.HasPrefix(s.argv[at], "--config.") { // pnpm's way of any setting
+		switch w := s.argv[at]; {
+		case strings.HasPrefix(w, "--config."): // pnpm's way of any setting
 			s.add(Program, at)
+		case strings.HasPrefix(w, "--@"), strings.Contains(w, "://"): // the registry of a scope
+			s.add(Host, at)
 		}
 	}
 	if at := slices.Index(s.argv[from:], "--"); at >= 0 {
@@ -282,6 +285,7 @@ func docker(s *scan, from int) {
 		s.options(tools()["docker compose"], verb+1)
 	case s.argv[verb] == "build" || s.argv[verb] == "buildx":
 		s.options(tools()["docker build"], verb+1)
+		s.holds(verb+1, Host, "://", "git@", "github.com/")
 	}
 }
 

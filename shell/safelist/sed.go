@@ -24,6 +24,10 @@ func checkSed(u *Use) string {
 	return sedScript(u.Operands[0].Text)
 }
 
+// SedPrints reports whether a script of sed only prints, deletes, inserts and substitutes: it runs nothing, and reads
+// and writes no further file.
+func SedPrints(script string) bool { return sedScript(script) == "" }
+
 const sedRefusal = "its script holds a command that is not one of those that only print"
 
 func sedScript(s string) string {
