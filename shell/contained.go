@@ -122,7 +122,7 @@ func (j *judging) reachesOut(c *analysis.Call) bool {
 // sub-command of remoteWords before "--".
 func sendsAway(name string, words []analysis.Word) bool {
 	if name = unversioned(name); slices.Contains(remoteCommands, name) {
-		return true
+		return len(words) != 2 || !slices.Contains([]string{"--version", "--help", "-V"}, words[1].Text)
 	}
 	if at := started(name, words); at > 0 {
 		return sendsAway(packageName(words[at].Text), words[at:])

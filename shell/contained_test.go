@@ -37,7 +37,16 @@ func TestContainedWords(t *testing.T) {
 		"ln -s ../.git/hooks out/link": false,
 		"rm -f *.o":                    true, "rm l*": false, "rm *": false, "rm many/*.txt": false, "rm -rf *.o": false,
 		"rm -rf package-lock.json target/debug": true, "rm -rf many": false, "rm -rf ../target": false,
-		"rm -rf /var/target/x": false, "git branch -D topic": true, "git push -d origin topic": false,
+		"cat /etc/resolv.conf": true, "ls /etc /": true, "find / -name java": true, "cd ..": true,
+		"grep -r x /etc/nginx": true,
+		"cat /etc/shadow":      false, "cat ~/.bashrc": false, "cat /var/log/syslog": false, "cat ../x": false,
+		"cd .. && cat x": false, "cp /etc/hosts ..": false, "tee /etc/hosts": false, "find / -delete": false,
+		"rm -rf ..": false, "./tool /proc/self/status": true, "./tool /proc/1/status": false,
+		"sed -i '/x/i \\\n a/../b' data.json": true, "sed -i '/a/,/b/{ /b/a\\\n /text\n}' data.json": true,
+		"sed -i /x/d /etc/hosts": false, "sed -i -e /x/d ../x": false, "docker --version": true, "aws --version": true,
+		"docker --version ps": false, "curl -s http://localhost/x | python3 -m json.tool": true,
+		"curl -s http://localhost/x | python3 -m code": false,
+		"rm -rf /var/target/x":                         false, "git branch -D topic": true, "git push -d origin topic": false,
 	} {
 		v, _ := facts.Judge(context.Background(), tool,
 			shell.Command{Line: line, Cwd: dir, Project: dir, Home: "/nosuch"}, facts.Options{})
@@ -196,4 +205,22 @@ func parsed(t *testing.T, text string) shell.Permission {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// Reading what is the sandbox's or the process's own is reading nothing of the host. R-SH-03
+func TestReadsItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	tool := newTool(t, shell.Config{})
+	for line, want := range map[string]shell.Decision{
+		"ls /tmp/contained-nothing*": shell.Auto, "cat /proc/self/status": shell.Auto, "echo x | cat /dev/stdin": shell.Auto,
+		"head -c 20 /dev/urandom": shell.Auto, "cat /proc/self/environ": shell.Ask, "cat /proc/self/fd/0": shell.Ask,
+		"cat /proc/self/../1/status": shell.Ask, "cat /proc/1/status": shell.Ask, "cat /proc/self/root/etc/shadow": shell.Ask,
+		"ls /tmp*": shell.Ask, "cat /etc/resolv.conf": shell.Ask,
+	} {
+		v, _ := facts.Judge(context.Background(), tool,
+			shell.Command{Line: line, Cwd: dir, Project: dir, Home: "/nosuch"}, facts.Options{})
+		if v.Decision != want {
+			t.Errorf("%s: got %s, want %s (%s)", line, v.Decision, want, v.Why)
+		}
+	}
 }

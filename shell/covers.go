@@ -52,8 +52,18 @@ func (j *judging) covers(c *analysis.Call, words pattern.Words, by string, sandb
 // sedScript returns a script among the words of sed that the pattern does not spell, and that may run a program or
 // write a file; "" for none, and for other commands.
 func sedScript(argv []string, spelled func(at int) bool) string {
-	if carried.Base(argv[0]) != "sed" {
-		return ""
+	for at, script := range sedScripts(argv) {
+		if !spelled(at) && !safelist.SedPrints(script) {
+			return script
+		}
+	}
+	return ""
+}
+
+// sedScripts returns the scripts among the words of sed, by the index of their word; nil for other commands.
+func sedScripts(argv []string) map[int]string {
+	if len(argv) == 0 || carried.Base(argv[0]) != "sed" {
+		return nil
 	}
 	scripts, operand := map[int]string{}, 0
 	for at := 1; at < len(argv); at++ {
@@ -82,12 +92,7 @@ func sedScript(argv []string, spelled func(at int) bool) string {
 	if len(scripts) == 0 && operand > 0 {
 		scripts[operand] = argv[operand]
 	}
-	for at, script := range scripts {
-		if !spelled(at) && !safelist.SedPrints(script) {
-			return script
-		}
-	}
-	return ""
+	return scripts
 }
 
 // inRoot reports whether a call runs in the project's root or in one of the sandboxes. For git,

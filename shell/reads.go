@@ -142,7 +142,9 @@ func (j *judging) readable(state *callState, at place, f *finding) {
 		f.ask(RiskHigh, j.cmd.show(at.path)+" usually holds credentials ("+at.sensitive+")")
 	case privateTemporary(at.path, j.cmd.project()) && j.absent(at.path):
 		j.verdict.Sandboxed = true
-	case !at.readable && !slices.Contains(sources, at.path):
+	case j.ownGlob(at):
+		j.verdict.Sandboxed = true
+	case !at.readable && !ownSource(at.path):
 		j.outside(at, false)
 		f.ask(RiskNormal, j.cmd.show(at.path)+" is outside the project")
 	}
@@ -181,6 +183,7 @@ func firstBelow(abs string) string {
 func (j *judging) pathFact(state *callState, abs string, f *finding) {
 	fact, ok := j.facts.Paths[abs]
 	switch {
+	case ownSource(path.Clean(abs)): // another process would find another one there
 	case !ok:
 		j.need(FactPath, abs)
 	case fact.Err != "":

@@ -43,9 +43,6 @@ var writers = []string{
 // writeLast lists the commands that write their last operand.
 var writeLast = []string{"cp", "install", "rsync", "scp"}
 
-// sources lists the devices that every sandbox has and that have no content of the host (null(4), random(4)).
-var sources = []string{"/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
-
 // commandPaths finds the paths among the words of a command. It records paths that are outside
 // or hidden, and protected paths that are written. listed is true if the safe list judges the
 // call's paths more exactly.
@@ -66,7 +63,7 @@ func (j *judging) commandPaths(c *analysis.Call, state *callState, listed bool) 
 		}
 		for _, at := range j.resolve(c, op) {
 			state.paths = append(state.paths, at)
-			if !at.inside && at.path != "/dev/null" && !listed && (written || !slices.Contains(sources, at.path)) {
+			if !at.inside && at.path != "/dev/null" && !listed && (written || !ownSource(at.path)) {
 				j.outside(at, written)
 				j.writtenOutside(at, written, slices.Contains(inPlaceWriters, name))
 				if name == "mv" && i == len(operands)-1 && len(operands) > 1 && !at.glob { // a directory, maybe
@@ -159,8 +156,9 @@ func inPlace(c *analysis.Call) bool {
 func (j *judging) outside(at place, written bool) {
 	j.verdict.Outside = true
 	j.noteBlockedPath(blockOutside, at.path)
-	own := privateTemporary(at.path, j.cmd.project()) && (at.path == "/tmp" || j.absent("/tmp/"+firstBelow(at.path)))
-	j.beyond = j.beyond || !own && (written || !at.readable)
+	own := privateTemporary(at.path, j.cmd.project()) && (at.path == "/tmp" || j.absent("/tmp/"+firstBelow(at.path))) ||
+		j.ownGlob(at)
+	j.beyond = j.beyond || !own && (written || !at.readable && !j.shown(at.path))
 }
 
 // inPlaceWriters are those of the writers that open the file that they write under its own name.
@@ -216,7 +214,12 @@ func (j *judging) operands(c *analysis.Call) []operand {
 		return out
 	}
 	ended := false
-	for _, a := range c.Args[1:] {
+	argv, _ := c.Argv()
+	scripts := sedScripts(argv)
+	for i, a := range c.Args[1:] {
+		if _, script := scripts[i+1]; script {
+			continue // no path, whatever it looks like
+		}
 		t := a.Text
 		unresolved := a.Kind <= analysis.Derived &&
 			(strings.HasPrefix(a.Source, "~") || strings.HasPrefix(a.Source, "$HOME") || strings.HasPrefix(a.Source, `"$HOME`) ||

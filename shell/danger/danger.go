@@ -49,7 +49,8 @@ func download(s *analysis.Script) bool {
 		return false
 	}
 	for _, c := range s.Calls {
-		if c.Piped && interpreter(name(c)) && (len(c.Args) < 4 || CodeFromInput(c)) {
+		shows := len(c.Args) > 2 && c.Args[1].Text == "-m" && c.Args[2].Text == "json.tool"
+		if c.Piped && interpreter(name(c)) && !shows && (len(c.Args) < 4 || CodeFromInput(c)) {
 			return true
 		}
 		if n := name(c); (interpreter(n) || n == "eval" || n == "source" || n == ".") &&
