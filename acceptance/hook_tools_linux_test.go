@@ -101,6 +101,7 @@ func TestHookDefaultRules(t *testing.T) {
 // A change by the agent's own tool, whatever it is called, shows the content, is confirmed where the path is protected,
 // and a yes for the session covers this content alone. R-AP-05, R-AP-24
 func TestHookShowsChanges(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		st := newStage(a, shortTimes)
 		a.sh("git init -q . 2>/dev/null || true; printf 'a\\nb\\n' > notes")

@@ -203,6 +203,7 @@ func TestLayerOfACutOffRun(t *testing.T) {
 // R-LY-02, R-LY-04: what a command wrote that the end of its launch server or of the daemon cut off is held; what one
 // wrote that a limit or a signal ended lands, and the result names it with its undo.
 func TestLayerOfAnEndedRun(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		for _, c := range []struct {

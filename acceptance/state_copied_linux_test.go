@@ -8,6 +8,7 @@ import (
 // R-LY-05: a held change set whose copies have other inodes, as in a state directory that was copied or restored, lands
 // as it was held. One whose copies are missing or damaged does not land, the rest of it can, and it stays held.
 func TestHeldChangesOfACopiedState(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		const copied = "s=$(ls -d %s/layers/x-*/slots); "
