@@ -6,9 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"sandboxd/git"
 	"sandboxd/profile"
@@ -102,12 +99,8 @@ func (c *check) isNew(dir string, made bool) bool {
 			return false
 		}
 	}
-	var st unix.Statx_t
-	if !made || unix.Statx(unix.AT_FDCWD, dir, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME, &st) != nil ||
-		st.Mask&unix.STATX_BTIME == 0 {
-		return true
-	}
-	return !time.Unix(st.Btime.Sec, int64(st.Btime.Nsec)).Before(c.run.Start.Add(-clock))
+	born, known := birth(dir)
+	return !made || !known || !born.Before(c.run.Start.Add(-clock))
 }
 
 // there reports whether something is at a path.

@@ -2,6 +2,7 @@ package aftermath
 
 import (
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,4 +40,11 @@ func widen(name string, kind, mode uint32) {
 		st.Mode&mode != mode {
 		unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), st.Mode&0o7777|mode)
 	}
+}
+
+// birth returns when a directory was made; known is false where its file system does not say.
+func birth(dir string) (at time.Time, known bool) {
+	var st unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, dir, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME, &st)
+	return time.Unix(st.Btime.Sec, int64(st.Btime.Nsec)), err == nil && st.Mask&unix.STATX_BTIME != 0
 }

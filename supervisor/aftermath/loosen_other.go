@@ -2,7 +2,11 @@
 
 package aftermath
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // loosen needs descriptors that name a directory without opening it.
 func loosen(int, string, uint32, uint32) func() { return nil }
@@ -15,3 +19,5 @@ func widen(name string, kind, mode uint32) {
 		unix.Fchmodat(unix.AT_FDCWD, name, uint32(st.Mode)&0o7777|mode, unix.AT_SYMLINK_NOFOLLOW)
 	}
 }
+
+func birth(string) (at time.Time, known bool) { return time.Time{}, false }
