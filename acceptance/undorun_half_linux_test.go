@@ -40,7 +40,7 @@ func TestUndoThatWasCutOff(t *testing.T) {
 			if victim == "daemon" {
 				eventually(t, "the undo is finished", func() bool { return a.everything() == before })
 			} else if half {
-				eventually(t, "the status tells of the half", func() bool {
+				eventually(t, "the status has the half", func() bool {
 					return strings.Contains(a.sbx("status").err, "sbx undo "+undo+" finishes it")
 				})
 				if r := a.sbx("undo", undo); r.code == 0 || !strings.Contains(r.err, "1001") {

@@ -134,8 +134,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	if exit.Cause == sandbox.EndTmp {
 		e.Session.place.empty()
 	}
-	base.Outcome, base.Exit, base.Message = Ran, exit, endMessage(exit)
-	base.Uncapped = e.Request.Passed.uncapped()
+	base.Outcome, base.Exit, base.Message, base.Uncapped = Ran, exit, endMessage(exit), e.Request.Passed.uncapped()
 	e.tellDeaf(j, &base)
 	e.tellUntrusted(j, &base)
 	e.warnExternalGitDir(j, &base)
