@@ -27,6 +27,7 @@ const (
 	Encoding    Reason = "encoding"     // text, but not UTF-8
 	TooLarge    Reason = "too_large"    // larger than the tool handles
 	Unkept      Reason = "unkept"       // owner, mode or attributes could not be kept
+	Damaged     Reason = "damaged"      // what is kept of it is missing or has another content
 	Unsupported Reason = "unsupported"  // the file system cannot do it
 	Failed      Reason = "failed"       // input or output failed; Found has the error
 )
@@ -70,6 +71,7 @@ var reasonText = map[Reason]string{
 	Encoding:    "is not UTF-8 text",
 	TooLarge:    "is too large",
 	Unkept:      "something of the file could not be kept",
+	Damaged:     "what is kept of it is damaged",
 	Unsupported: "the file system cannot do this",
 	Failed:      "input or output failed",
 }

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/oklog/ulid/v2"
@@ -30,10 +32,21 @@ func (s *Supervisor) heldNote(id string) (dir string, note layerNote, err error)
 		return "", note, noHeld(id)
 	}
 	dir = filepath.Join(s.layers, exec)
-	if note, err = readNote(dir); err != nil || note.Held == "" {
+	switch note, err = readNote(dir); {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return dir, note, damagedHeld(id, dir, fmt.Errorf("%s: %w", noteFile, err))
+	case err != nil || note.Held == "":
 		return "", note, noHeld(id)
 	}
 	return dir, note, nil
+}
+
+// damagedHeld is the error of a held change set whose files in the state directory can't be read. No verb lands or drops
+// it: a person can still copy from them.
+func damagedHeld(id, dir string, cause error) error {
+	return &files.Conflict{Op: files.Undo, Path: id, Reason: files.Damaged, Found: cause.Error(),
+		Hint: fmt.Sprintf("what the command wrote is in %s (upper or slots); delete that directory when you have copied it",
+			dir)}
 }
 
 func noHeld(id string) error {
@@ -44,13 +57,16 @@ func noHeld(id string) error {
 // held opens a held change set that a session may land.
 func (s *Supervisor) held(sess *Session, id string) (*layeredRun, layerNote, error) {
 	dir, note, err := s.heldNote(id)
-	if err != nil {
+	if err != nil && (dir == "" || sess.Kind == KindCLI) { // whose a damaged one is, is not known
 		return nil, note, err
 	}
 	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, granted: note.Granted, had: note.Had,
 		above: note.Above, stale: note.Stale, chosen: note.Chosen}
-	if !mayUndo(sess, note.Record) || note.Project != sess.Root || r.reopen() != nil {
+	if err != nil || !mayUndo(sess, note.Record) || note.Project != sess.Root {
 		return nil, note, noHeld(id)
+	}
+	if err := r.reopen(); err != nil {
+		return nil, note, damagedHeld(id, dir, err)
 	}
 	return r, note, nil
 }
@@ -91,19 +107,43 @@ func (r *layeredRun) steps(chosen func(int) bool) []files.Step {
 	})
 }
 
-// HeldChanges lists the change sets that a session may land, the latest first; nil is those of every project.
+// settleWait is how long a list waits for the change sets of an earlier daemon's last commands.
+const settleWait = 10 * time.Second
+
+// HeldChanges lists the change sets that a session may land, the latest first; nil is those of every project. Damaged
+// ones are among them, and say so.
 func (s *Supervisor) HeldChanges(sess *Session) (list []HeldChange) {
+	select {
+	case <-s.looked:
+	case <-s.ctx.Done():
+	case <-time.After(settleWait):
+	}
 	entries, _ := os.ReadDir(s.layers)
 	for _, e := range entries {
 		id, of := heldID(e.Name()), sess
-		if _, note, err := s.heldNote(id); err == nil && of == nil {
+		dir, note, err := s.heldNote(id)
+		if dir == "" || !strings.HasPrefix(e.Name(), "x-") {
+			continue
+		}
+		if of == nil {
 			of = &Session{Kind: KindCLI, Root: note.Project}
+		}
+		c := HeldChange{ID: id, Exec: e.Name()}
+		if err == nil {
+			c, err = s.heldChange(of, id)
+		} else if of.Kind != KindCLI {
+			continue
+		}
+		if errors.Is(err, &files.Conflict{Reason: files.Damaged}) {
+			c = HeldChange{ID: id, Exec: e.Name(), Session: note.Session, Project: note.Project, Time: note.Time,
+				Command: note.Note, Why: err.Error()}
+			if info, err := e.Info(); err == nil && c.Time.IsZero() {
+				c.Time = info.ModTime()
+			}
 		} else if err != nil {
 			continue
 		}
-		if c, err := s.heldChange(of, id); err == nil {
-			list = append(list, c)
-		}
+		list = append(list, c)
 	}
 	slices.SortStableFunc(list, func(a, b HeldChange) int { return b.Time.Compare(a.Time) })
 	return list

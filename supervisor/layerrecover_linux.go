@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,8 +27,8 @@ func (s *Supervisor) recoverLayers(ended bool) {
 	for _, e := range entries {
 		dir := filepath.Join(s.layers, e.Name())
 		note, err := readNote(dir)
-		if err != nil { // its run never began
-			if l, err := layer.Open(dir); err != nil || l.Status() == layer.Mounted {
+		if err != nil { // its run never began, or else the note is damaged
+			if nothingIn(filepath.Join(dir, "upper")) && nothingIn(filepath.Join(dir, "slots")) {
 				_ = layer.Remove(dir)
 			}
 			continue
@@ -53,6 +54,12 @@ func (s *Supervisor) recoverLayers(ended bool) {
 			return // nothing is done unrecorded
 		}
 	}
+}
+
+// nothingIn reports whether a directory is empty, or is not there.
+func nothingIn(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return len(entries) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist))
 }
 
 // errHeld is returned for a change set that is held because of a death.
