@@ -10,12 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"sandboxd/files"
+	"sandboxd/files/tree"
 	"sandboxd/internal/durable"
 )
 
@@ -35,6 +34,7 @@ func landedName(id string) string { return filepath.Join("undo", id, "c") }
 type landed struct {
 	name, hash string
 	size       int64
+	open       bool // another program may have the linked file open for writing
 }
 
 // Landing starts keeping what a landing displaced, under the id of the coming change.
@@ -89,6 +89,7 @@ func (k *Landed) content(one *landed, src *os.File, size int64) error {
 	opened := fmt.Sprintf("/proc/self/fd/%d", src.Fd())
 	if st.Nlink == 1 && st.Mode&0o400 != 0 &&
 		unix.Linkat(unix.AT_FDCWD, opened, unix.AT_FDCWD, full, unix.AT_SYMLINK_FOLLOW) == nil {
+		one.open = !tree.Quiet(src)
 		one.size, err = io.Copy(h, io.NewSectionReader(src, 0, size))
 	} else {
 		var dst *os.File
@@ -96,10 +97,7 @@ func (k *Landed) content(one *landed, src *os.File, size int64) error {
 			return err
 		}
 		one.size, err = copySparse(dst, io.TeeReader(io.NewSectionReader(src, 0, size), h))
-		info, serr := src.Stat()
-		if err = errors.Join(err, serr, dst.Close()); err == nil {
-			err = os.Chtimes(full, time.Time{}, info.ModTime()) // see wroteLater
-		}
+		err = errors.Join(err, dst.Close())
 	}
 	one.hash = "sha256:" + hex.EncodeToString(h.Sum(nil))
 	return err
@@ -111,10 +109,11 @@ func (k *Landed) Hash(rel string) (hash string, size int64, ok bool) {
 	return one.hash, one.size, ok
 }
 
-// wroteLater reports whether another program wrote to the file of a step after a landing had displaced it.
+// wroteLater reports whether another program wrote to the file of a step after a landing had displaced it: one that had
+// it open for writing then. Otherwise another content is damage.
 func (s *Store) wroteLater(r Record, step int) bool {
 	state, loses := r.Steps[step].Content()
-	if !loses || !strings.HasPrefix(r.Contents[step], landedName(r.ID)) {
+	if !loses || !slices.Contains(r.Open, step) {
 		return false
 	}
 	now, err := os.Stat(filepath.Join(s.dir, r.Contents[step]))
@@ -167,7 +166,10 @@ func (s *Store) KeepLanded(r Record, root string, steps []files.Step, k *Landed)
 		if err != nil {
 			return fmt.Errorf("keep run %q: %w", r.ID, err)
 		}
-		r.Contents[i] = k.got[rel].name
+		one := k.got[rel]
+		if r.Contents[i] = one.name; one.open {
+			r.Open = append(r.Open, i)
+		}
 	}
 	if err := syncFS(s.dir); err != nil {
 		return fmt.Errorf("keep run %q: %w", r.ID, err)

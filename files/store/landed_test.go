@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,8 +12,8 @@ import (
 	"sandboxd/files"
 )
 
-// What another program writes to a displaced file later is the version that undo restores, and the bound on bytes does
-// not evict it (R-LY-03).
+// What another program that had a displaced file open writes to it later is the version that undo restores, and the
+// bound on bytes does not evict it (R-LY-03).
 func TestLateVersions(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	dir := t.TempDir()
@@ -20,6 +21,8 @@ func TestLateVersions(t *testing.T) {
 	land := func(id, displaced string) {
 		t.Helper()
 		must(t, os.WriteFile(displaced, []byte("before"), 0o600))
+		writer, err := os.OpenFile(displaced, os.O_WRONLY, 0)
+		must(t, err)
 		f, err := os.Open(displaced)
 		must(t, err)
 		k, err := s.Landing(id)
@@ -30,7 +33,7 @@ func TestLateVersions(t *testing.T) {
 		must(t, err)
 		step.Before.ModTime = info.ModTime().UnixNano()
 		must(t, s.KeepLanded(Record{ID: id, Project: "/p", Session: "ann"}, "/p", []files.Step{step}, k))
-		must(t, f.Close())
+		must(t, errors.Join(f.Close(), writer.Close()))
 		now = now.Add(time.Second)
 	}
 	late := func(id string, want ...string) files.State {

@@ -14,6 +14,7 @@ import (
 
 	"sandboxd/files"
 	"sandboxd/files/snapshot"
+	"sandboxd/files/tree"
 	"sandboxd/internal/durable"
 )
 
@@ -110,16 +111,30 @@ func (k *keeping) copy(src *os.File, size int64) (got kept, err error) {
 	got.changed = err != nil || got.size != after.Size || before.Ctim != after.Ctim || before.Mtim != after.Mtim
 	sum := hex.EncodeToString(h.Sum(nil))
 	got.hash = "sha256:" + sum
-	if _, err := os.Lstat(k.project.object(got.hash)); err == nil {
+	p := k.project
+	there, err := os.Lstat(p.object(got.hash))
+	if err == nil && intact(p.object(got.hash), got.hash) {
 		return got, os.Remove(temp)
 	}
-	p := k.project
 	k.fresh = true
-	p.size += got.size
+	if p.size += got.size; err == nil { // a damaged one is replaced
+		p.size -= there.Size()
+	}
 	if len(k.names) <= maxSyncs {
 		k.names = append(k.names, p.object(got.hash))
 	}
 	return got, os.Rename(temp, p.object(got.hash))
+}
+
+// intact reports whether a file has the content of a hash.
+func intact(name, hash string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	sum, _, err := tree.Hash(f)
+	return err == nil && sum == hash
 }
 
 func statFile(f *os.File) (st unix.Stat_t, err error) {

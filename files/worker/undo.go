@@ -254,6 +254,9 @@ func (u *undoing) restoreFile(n now, want files.State, content func() (*os.File,
 	if content == nil {
 		return &files.Conflict{Path: n.spot.fact.Real, Reason: files.NotThere, Found: "its content is no longer kept"}
 	}
+	if err := u.intact(n, want, content); err != nil {
+		return err
+	}
 	if n.stat.Kind == files.Symlink || n.stat.Kind == files.Other {
 		if err := u.server.removeStep(u.change, n.spot, n.stat); err != nil {
 			return err

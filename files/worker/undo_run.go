@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path"
@@ -59,6 +60,31 @@ func (u *undoing) refused() error {
 		c.Hint += ", or all of it by --force (it is kept, too)"
 	}
 	return &c
+}
+
+// intact fails where a kept content is no longer the lost one. It is read before the first step, as an undo that finds
+// that on the way is half done.
+func (u *undoing) intact(n now, want files.State, content func() (*os.File, error)) error {
+	damaged := func(found string) error {
+		u.firm = true
+		return &files.Conflict{Op: files.Undo, Path: n.spot.fact.Real, Reason: files.Damaged, Expected: want.Hash, Found: found}
+	}
+	f, err := content()
+	if c := (*files.Conflict)(nil); errors.As(err, &c) {
+		return damaged(c.Found)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum, size, err := tree.Hash(io.LimitReader(f, want.Size+1))
+	switch {
+	case err != nil:
+		return damaged(err.Error())
+	case sum != want.Hash || size != want.Size:
+		return damaged(sum)
+	}
+	return nil
 }
 
 // skips reports whether snapshots skip the folder of a name: a run's change set has nothing of it.
