@@ -118,7 +118,7 @@ func (r *Result) tellUndo(c *Changes) {
 }
 
 // tellWritten has the result of a command that was ended, by a limit, a signal or its client, name what it had written
-// by then, which may be a half of what it was to write.
+// by then, which may be a half of it.
 func (r *Result) tellWritten(root string) {
 	c := r.Changes
 	if r.Exit.Cause == "" && r.Exit.Signal == 0 || c == nil || c.Undo == "" {
@@ -134,8 +134,8 @@ func (r *Result) tellWritten(root string) {
 	if len(paths) > 3 {
 		paths = append(paths[:3], fmt.Sprintf("%d more", len(paths)-3))
 	}
-	r.Warnings = append(r.Warnings, fmt.Sprintf("what it changed before it ended is in the project (%s): sbx undo %s takes "+
-		"it back", strings.Join(paths, ", "), c.Undo))
+	r.Warnings = append(r.Warnings, fmt.Sprintf("what it changed before it ended is in the project (%s): sbx undo %s "+
+		"takes it back", strings.Join(paths, ", "), c.Undo))
 }
 
 // landAsked asks about the change set of a run that has ended, which is held, and lands it after a yes.
