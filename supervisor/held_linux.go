@@ -41,8 +41,8 @@ func (s *Supervisor) heldNote(id string) (dir string, note layerNote, err error)
 	return dir, note, nil
 }
 
-// damagedHeld is the error of a held change set whose files in the state directory can't be read. No verb lands or drops
-// it: a person can still copy from them.
+// damagedHeld is the error of a held change set whose files in the state directory can't be read. No verb lands or
+// drops it: a person can still copy from them.
 func damagedHeld(id, dir string, cause error) error {
 	return &files.Conflict{Op: files.Undo, Path: id, Reason: files.Damaged, Found: cause.Error(),
 		Hint: fmt.Sprintf("what the command wrote is in %s (upper or slots); delete that directory when you have copied it",
