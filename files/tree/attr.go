@@ -82,14 +82,27 @@ func dress(fd int, want files.State) error {
 	return nil
 }
 
-// reachable is what a wanted state becomes in the undo of a run: without what the object lacks and no worker can give.
+// reachable is what a wanted state becomes in the undo of a run: without what the object lacks and no worker can give,
+// another owner for example. The content comes back in any case.
 func (t *Tree) reachable(fd int, want files.State) files.State {
-	if !t.loose || want.Unrestorable() == "" {
+	if !t.loose {
 		return want
 	}
 	st, err := fstat(fd)
-	have, xerr := readXattrs(fd)
-	if err != nil || xerr != nil {
+	if err != nil {
+		return want
+	}
+	if st.UID != want.UID && unix.Fchown(fd, int(want.UID), -1) != nil {
+		want.UID = st.UID
+	}
+	if st.GID != want.GID && unix.Fchown(fd, -1, int(want.GID)) != nil {
+		want.GID = st.GID
+	}
+	if want.Unrestorable() == "" {
+		return want
+	}
+	have, err := readXattrs(fd)
+	if err != nil {
 		return want
 	}
 	want.Mode &^= files.SetIDBits &^ st.Mode

@@ -14,6 +14,7 @@ import (
 	"sandboxd/files/snapshot"
 	"sandboxd/files/tree"
 	"sandboxd/internal/fdconn"
+	"sandboxd/internal/modes"
 )
 
 // ScanLimits bound a snapshot.
@@ -349,6 +350,7 @@ func (w *scan) file(d *tree.Dir, name, rel string, st tree.Stat) error {
 	if st.Links > 1 && !snapshot.InObjects(rel) {
 		w.sum.LeaveOut(rel, fmt.Sprintf("it has %d names (hard links), which undo can't join again", st.Links))
 	}
+	w.foreign(rel, st)
 	w.bytes += st.Size
 	e, known := w.entry(rel, st)
 	if known {
@@ -369,6 +371,13 @@ func (w *scan) file(d *tree.Dir, name, rel string, st tree.Stat) error {
 		w.sum.LeaveOut(rel, err.Error())
 	}
 	return w.add(e, f)
+}
+
+// foreign leaves out the owner of another user's object: its content is kept, and comes back as this user's.
+func (w *scan) foreign(rel string, st tree.Stat) {
+	if modes.Bind() && int(st.UID) != os.Geteuid() {
+		w.sum.LeaveOut(rel, "it belongs to another user, to whom undo can't give it again")
+	}
 }
 
 // flush sends the entries of the batch.

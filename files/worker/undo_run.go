@@ -234,7 +234,9 @@ func (u *undoing) attributes() error {
 		}
 		is := a.want
 		if st, err := u.folder(a.path); err == nil {
-			is = st.State
+			if is = st.State; !u.made[a.path] && modes.Bind() && int(st.UID) != os.Geteuid() {
+				continue // no command can have changed them
+			}
 		}
 		u.change.parts = append(
 			u.change.parts,
