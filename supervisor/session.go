@@ -53,8 +53,15 @@ const (
 	KindHook Kind = "hook"
 )
 
-// hookIdle is how long a session of KindHook lives without a call.
-const hookIdle = 2 * time.Hour
+const (
+	// hookIdle is how long a session of KindHook lives without a call.
+	hookIdle = 2 * time.Hour
+	// unusedIdle is how long a program's session lives that was opened and never used.
+	unusedIdle = time.Hour
+	// ownShare is how many of a user's sessions only command lines outside of every sandbox get, so that a person can
+	// undo and land whatever programs opened; of few sessions it is a quarter.
+	ownShare = 8
+)
 
 // SessionRequest asks for a session.
 type SessionRequest struct {
@@ -129,6 +136,9 @@ func (s *Session) LastUsed() time.Time {
 	return s.lastUsed
 }
 
+// unused reports whether nothing was asked in the session since it was opened.
+func (s *Session) unused() bool { return !s.LastUsed().After(s.Opened) }
+
 // Turn is the number of the current turn, from 1.
 func (s *Session) Turn() int {
 	s.mu.Lock()
@@ -171,7 +181,8 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("too many %s: at most %d per user; close some first", e.What, e.Most)
+	return fmt.Sprintf("too many %s: at most %d per user; sbx session ls lists them, and sbx session close --unused ends "+
+		"those that nobody used", e.What, e.Most)
 }
 
 // sessions is the registry. Its mutex guards the maps; a session's own guards
@@ -234,6 +245,9 @@ func (s *sessions) open(
 		if o.Peer.UID == r.Peer.UID {
 			count++
 		}
+	}
+	if r.Kind != KindCLI || outer != nil {
+		most -= min(ownShare, most/4)
 	}
 	if most > 0 && count >= most {
 		return nil, "", false, &LimitError{"sessions", most}
@@ -332,15 +346,16 @@ func (s *Session) add(e *Exec) error {
 }
 
 // left lists the sessions that nobody comes back to: those of a terminal that is
-// over, and those of a conversation that was silent for hookIdle. None of them
-// runs a command.
+// over, those of a conversation that was silent for hookIdle, and those of a program
+// that did not use them for unusedIdle. None of them runs a command.
 func (s *sessions) left() []*Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []*Session
 	for _, n := range s.byID {
 		over := n.Kind == KindCLI && leaderStart(n.Peer.SID) != n.leader ||
-			n.Kind == KindHook && time.Since(n.LastUsed()) > hookIdle
+			n.Kind == KindHook && time.Since(n.LastUsed()) > hookIdle ||
+			n.Kind == KindAPI && n.unused() && time.Since(n.Opened) > unusedIdle
 		if over && len(n.Unfinished()) == 0 {
 			list = append(list, n)
 		}

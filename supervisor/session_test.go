@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 
 	"sandboxd/profile"
 )
@@ -77,5 +78,47 @@ func TestCommandLineSessionIsBoundToItsTerminal(t *testing.T) {
 	}
 	if _, err := all.get(first.ID, peer, ""); err == nil {
 		t.Error("the session outlives its terminal")
+	}
+}
+
+// A program that opens sessions and never closes them leaves some for the person's own command lines, and loses those
+// that it never used (issue 44, L5).
+func TestSessionsThatNobodyUses(t *testing.T) {
+	all := newSessions()
+	peer := Peer{UID: 1000}
+	open := func(kind Kind, root string) error {
+		_, _, _, err := all.open(SessionRequest{Kind: kind, Peer: peer}, root, "/home/ann", "ann", 8, nil, profile.Profile{})
+		return err
+	}
+	for range 6 {
+		if err := open(KindAPI, "/p"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := open(KindAPI, "/p"); !errors.As(err, new(*LimitError)) {
+		t.Errorf("a program takes the person's share: %v", err)
+	}
+	for _, root := range []string{"/p", "/q"} {
+		if err := open(KindCLI, root); err != nil {
+			t.Errorf("a command line has no session: %v", err)
+		}
+	}
+	used := all.visible(1000)[0]
+	for _, n := range all.visible(1000) {
+		n.Opened = n.Opened.Add(-unusedIdle - time.Second)
+		n.lastUsed = n.Opened
+		if n.Kind == KindAPI {
+			used = n
+		}
+	}
+	used.touch()
+	for _, n := range all.left() {
+		if n == used {
+			t.Error("a session that was used is over")
+		}
+		all.remove(n)
+	}
+	if err := open(KindAPI, "/p"); err != nil || len(all.visible(1000)) > 4 {
+		t.Errorf("unused sessions stay: %d, %v", len(all.visible(1000)), err)
 	}
 }

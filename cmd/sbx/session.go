@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -109,11 +111,15 @@ func sessionResume(a *app) *cobra.Command {
 }
 
 func sessionClose(a *app) *cobra.Command {
-	var asJSON bool
+	var asJSON, unused bool
 	c := &cobra.Command{
-		Use: "close [ID]", Short: "End a session, its commands and its grants", Example: "  sbx session close s-01k9x5",
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(sessionIDs),
+		Use: "close [ID]", Short: "End a session, its commands and its grants",
+		Example: "  sbx session close s-01k9x5\n  sbx session close --unused",
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(sessionIDs),
 		RunE: func(c *cobra.Command, args []string) error {
+			if unused {
+				return a.closeUnused(c.Context(), args)
+			}
 			id, client, err := a.sessionToGovern(c.Context(), first(args...))
 			if err != nil {
 				return err
@@ -132,8 +138,36 @@ func sessionClose(a *app) *cobra.Command {
 			return nil
 		},
 	}
+	c.Flags().BoolVar(&unused, "unused", false, "end all sessions of programs in which nothing was asked since they were opened")
 	addJSON(c, &asJSON, "print JSON")
 	return c
+}
+
+// closeUnused ends the sessions that programs opened and did not use.
+func (a *app) closeUnused(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return errors.New("close sessions: either an ID or --unused")
+	}
+	client, err := a.approver(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := client.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	closed := 0
+	for _, s := range list.Sessions {
+		if s.Kind != ipc.KindAPI || s.LastUsed.After(s.Opened) || len(s.Running) > 0 {
+			continue
+		}
+		if _, err := client.CloseSession(ctx, ipc.CloseRequest{Session: s.ID}); err != nil {
+			return err
+		}
+		closed++
+	}
+	a.note("closed %s", plural(closed, "unused session"))
+	return nil
 }
 
 func yesNo(b bool) string {
