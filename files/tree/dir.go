@@ -217,6 +217,17 @@ func (d *Dir) Chmod(mode uint32) error {
 	return conflict(d.Path(""), unix.Chmod("/proc/self/fd/"+strconv.Itoa(d.fd()), mode))
 }
 
+// Mounted reports whether a name is on another mount than the tree, and not one that shows what the tree has there. It
+// is true of a name that can't be looked up.
+func (d *Dir) Mounted(name string) bool {
+	fd, err := lookup(d.fd(), name, pathOnly)
+	if err != nil {
+		return true
+	}
+	defer unix.Close(fd)
+	return d.tree.checkMount(fd) != nil
+}
+
 // SameMount reports whether a rename between two folders can be.
 func (d *Dir) SameMount(e *Dir) bool {
 	a, errA := mountOf(d.fd())

@@ -3,6 +3,7 @@ package worker_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -50,5 +51,45 @@ func TestMoveToAnotherMount(t *testing.T) {
 		must(t, err)
 		looks(from)
 		os.Remove(to)
+	}
+}
+
+// R-LY-11: on an overlay whose layers are on different file systems each file has the device of its layer. A run there
+// is covered, and undone.
+func TestUndoOnAnOverlayOfTwoFileSystems(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return // who can't mount has no such overlay
+	}
+	runtime.LockOSThread() // which ends with the test, as its mounts do
+	must(t, unix.Unshare(unix.CLONE_NEWNS|unix.CLONE_FS))
+	must(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
+	upper, err := os.MkdirTemp("/dev/shm", "files")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(upper) })
+	lower, root := t.TempDir(), filepath.Join(t.TempDir(), "project")
+	for _, dir := range []string{upper + "/upper", upper + "/work", root} {
+		must(t, os.Mkdir(dir, 0o755))
+	}
+	must(t, os.WriteFile(lower+"/below", []byte("below"), 0o644))
+	must(t, os.WriteFile(lower+"/gone", []byte("gone"), 0o644))
+	how := "lowerdir=" + lower + ",upperdir=" + upper + "/upper,workdir=" + upper + "/work"
+	must(t, unix.Mount("overlay", root, "overlay", 0, how))
+	t.Cleanup(func() { must(t, unix.Unmount(root, unix.MNT_DETACH)) })
+	must(t, os.WriteFile(root+"/above", []byte("above"), 0o644))
+	b := filestest.New(t, filestest.Options{Root: root, Process: true})
+	was := world(t, root)
+	id, c, err := b.Run(func() {
+		must(t, os.WriteFile(root+"/below", []byte("changed"), 0o644))
+		must(t, os.WriteFile(root+"/above", []byte("changed"), 0o644))
+		must(t, os.Remove(root+"/gone"))
+	})
+	must(t, err)
+	if c.Len() != 3 {
+		t.Errorf("found %+v", c)
+	}
+	_, _, err = b.UndoRun(id, files.UndoHow{})
+	must(t, err)
+	if d := diffWorlds(was, world(t, root)); d != "" {
+		t.Errorf("after undo:\n%s", d)
 	}
 }

@@ -263,9 +263,10 @@ func (w *scan) name(d *tree.Dir, name, rel string, repo repository) error {
 		return w.lack(rel, err.Error())
 	case st.Kind == files.Absent:
 		return nil
-	case st.Device != w.device && w.server.rules.Hidden(path.Join(w.root, rel)): // a mask of the sandbox
-		return w.lack(rel, "")
-	case st.Device != w.device:
+	case st.Device != w.device && d.Mounted(name): // an overlay's files have the devices of its layers
+		if w.server.rules.Hidden(path.Join(w.root, rel)) { // a mask of the sandbox
+			return w.lack(rel, "")
+		}
 		return w.lack(rel, "another file system is mounted there")
 	case st.Kind == files.Dir:
 		return w.below(d, name, rel, repo)
