@@ -15,9 +15,13 @@ var (
 	// contentless lists the commands that print or change nothing of the content of the files that they name, find
 	// among them: what it runs is judged by what it finds.
 	contentless = strings.Fields(`test [ ls stat file readlink realpath basename dirname rm unlink rmdir shred trash chmod
-		chown chgrp touch mkdir truncate tee which type find echo printf true false : cd pushd`)
+		chown chgrp touch mkdir truncate tee which type find echo printf true false cd pushd`)
 	// contentlessGit lists such sub-commands of git, and those that write files from its objects.
 	contentlessGit = strings.Fields("rm check-ignore check-attr update-index ls-files restore checkout")
+	// inputNames lists the commands whose input may be names of files.
+	inputNames = strings.Fields("xargs read mapfile readarray cpio")
+	// declarers lists the builtins whose words assign.
+	declarers = strings.Fields("declare typeset local export readonly")
 	// copiers lists the commands whose last operand is written.
 	copiers = strings.Fields("cp mv install ln")
 
@@ -116,23 +120,29 @@ func (n *naming) call(c *analysis.Call) {
 		name += " " + sub
 		n.prose = true
 	}
-	if showsNothing(name) {
+	if showsNothing(name) && !(name == "printf" && anyWord(c.Args, "-v")) {
 		return
 	}
 	for _, a := range c.Assigns {
 		n.word(a.Value, 0)
+		n.name(a.Value.Text, true) // a glob is one where the program uses the variable
+		if a.Odd {
+			n.code(n.source(c.Offset, c.End)) // f=(NAME)
+		}
 	}
 	for _, r := range c.Redirs {
-		if r.Kind == analysis.RedirText && (danger.CodeFromInput(c) || name == "xargs") {
+		if r.Kind == analysis.RedirText && (danger.CodeFromInput(c) || slices.Contains(inputNames, name)) {
 			n.code(orElse(r.Target.Text, r.Target.Source))
 		}
 	}
-	words := c.Args[min(1, len(c.Args)):]
+	words := c.Args
 	switch {
+	case slices.Contains(declarers, name):
+		n.code(n.source(c.Offset, c.End)) // declare -a f=(NAME)
 	case c.Transparent:
-		words = c.Args[1:c.WrappedAt]
+		words = c.Args[:c.WrappedAt]
 	case len(c.Wrapped) > 0 && c.Wrapped[0].At > 0:
-		words = c.Args[1:c.Wrapped[0].At]
+		words = c.Args[:c.Wrapped[0].At]
 	}
 	n.prose = n.prose || c.Script != nil // whose calls are judged
 	if use := editInPlace(c.Args); use != nil {
@@ -188,11 +198,14 @@ func (n *naming) word(w analysis.Word, depth int) {
 		}
 		return
 	case w.Kind == analysis.Unknown:
-		n.text(strings.Trim(path.Base(w.Source), `"'`))
+		n.code(w.Source) // ${f:=NAME}, "$D/NAME"
 		return
 	}
 	sample, _ := w.Sample()
-	n.text(sample)
+	list, _ = values(w, depth)
+	for _, text := range append(list, sample) {
+		n.text(text)
+	}
 	for _, p := range w.Parts() {
 		if p.Var != nil {
 			for _, value := range p.Var.Words {

@@ -80,7 +80,8 @@ var ordinaryNames = strings.Fields("x0.y main.go index.ts README.md Makefile pac
 func (j *judging) picksSecret(expression string) bool {
 	plain := strings.NewReplacer(`\|`, "|", `\(`, "(", `\)`, ")").Replace(expression)
 	re, err := regexp.Compile("(?i)(?:" + plain + ")$")
-	return j.namesSecret(expression) || err == nil && !slices.ContainsFunc(ordinaryNames, re.MatchString) &&
+	name := strings.NewReplacer("^", "", "$", "", `\`, "").Replace(expression)
+	return j.namesSecret(name) || err == nil && !slices.ContainsFunc(ordinaryNames, re.MatchString) &&
 		slices.ContainsFunc(j.tool.places.examples, re.MatchString)
 }
 

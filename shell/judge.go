@@ -203,6 +203,7 @@ func (j *judging) call(c *analysis.Call) {
 		if len(c.Redirs) > 0 {
 			f.why = "a redirection without a command"
 		}
+		j.credentials(c, state, &f)
 	}
 	state.decision = f.decision
 	j.assignments(c, state)

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"sandboxd/pattern"
-	"sandboxd/profile/abspath"
 	"sandboxd/shell/analysis"
 	"sandboxd/shell/safelist"
 )
@@ -192,7 +191,7 @@ func (j *judging) presetCall(c *analysis.Call, state *callState, f *finding) {
 		return
 	}
 	for _, p := range state.paths {
-		if !p.readable && !abspath.Contains("/tmp", p.path) && p.path != "/dev/null" {
+		if !p.readable && !privateTemporary(p.path, j.cmd.project()) && p.path != "/dev/null" {
 			f.decision, f.why = Ask, "it names "+j.cmd.show(p.path)+", outside the project"
 			return
 		}

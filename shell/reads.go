@@ -114,6 +114,9 @@ func (j *judging) readPath(state *callState, dirs analysis.Dirs, p safelist.Path
 	paths, ok := dirs.Resolve(p.Text)
 	if !ok {
 		f.ask(RiskNormal, "the directory that "+p.Text+" is meant from is not known")
+		n := naming{judging: j, dirs: dirs}
+		n.name(p.Text, p.Glob)
+		n.ask(f)
 	}
 	for _, abs := range paths {
 		at := j.at(abs, p.Glob)
