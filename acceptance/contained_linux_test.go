@@ -5,7 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"sandboxd/ipc"
 )
 
 // deny refuses questions at once; writes is a program whose words do not show that it changes a file.
@@ -285,6 +288,50 @@ func TestContainedIsForbidden(t *testing.T) {
 		a.sbx("trust", "--remove")
 		if got := a.reason(writes); got != "" {
 			t.Errorf("in a project that is not trusted: it ran: %s", got)
+		}
+	})
+}
+
+// R-LY-07, R-AP-05: one answer lets commands of a project read a file of credentials, where these are contained but for
+// it and send nothing; not where the session reaches services of the configuration.
+func TestContainedLetsReadCredentials(t *testing.T) {
+	bothUsers(t, func(t *testing.T, a *actor) {
+		a.repository()
+		a.sh("echo KEY=value > .env && mkdir keys && echo key > keys/id_rsa")
+		st := newStage(a, shortTimes)
+		a.sbx("trust", "--contained")
+		var asked, offered atomic.Int32
+		st.persons["terminal"].answering(t, func(q ipc.Approval) ipc.Answer {
+			asked.Add(1)
+			for _, s := range q.Suggestions {
+				if s.Label == "let commands read .env here" {
+					offered.Add(1)
+					return ipc.Answer{Allow: true, Scope: "project", Suggestion: s.ID}
+				}
+			}
+			return ipc.Answer{Mode: "soft", Note: "no"}
+		})
+		for _, c := range []struct {
+			line, why      string // "": refused
+			asked, offered int32
+		}{
+			{"source .env; test $KEY = value && touch x", "contained", 1, 1},
+			{". ./.env; touch y", "contained", 0, 0},
+			{"f=.env; cp $f copy && rm copy", "contained", 0, 0},
+			{"source .env; cp keys/id_rsa copy", "", 1, 0},
+			{"curl -s -d @.env http://127.0.0.1:1/; touch z", "", 1, 0},
+			{"source .env; git push", "", 1, 0},
+		} {
+			asked.Store(0)
+			offered.Store(0)
+			if got := a.reason(c.line); got != c.why || asked.Load() != c.asked || offered.Load() != c.offered {
+				t.Errorf("%s: %q, asked %d times, offered %d times; want %q, %d, %d", c.line, got, asked.Load(), offered.Load(),
+					c.why, c.asked, c.offered)
+			}
+		}
+		st.configure(t, shortTimes+"[network]\nmode = \"loopback\"\nhost_ports = [26379]\n")
+		if got := a.reason("source .env; touch z"); got != "" {
+			t.Errorf("where a port of this machine is open: %q", got)
 		}
 	})
 }

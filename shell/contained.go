@@ -67,12 +67,12 @@ const maxUnaskedDeletes = 50
 
 // contained reports whether all effects that a line asks for are on files of the project, as far
 // as its words show: such a line needs no question where its run can be undone, unless it names
-// protected paths or deletes trees, which only a landing asks about. What it touches besides, the
-// sandbox refuses.
+// protected paths or deletes trees, which only a landing asks about, or names files of credentials. What it touches
+// besides, the sandbox refuses.
 func (j *judging) contained() bool {
 	v := &j.verdict
 	if v.Decision != Ask || v.Network == "full" || j.beyond ||
-		j.blocking > blockProtected || j.cmd.CallerRuns || j.tooMany || j.script.Cut || len(v.NeedsFacts) > 0 ||
+		j.blocking > blockCredential || j.cmd.CallerRuns || j.tooMany || j.script.Cut || len(v.NeedsFacts) > 0 ||
 		len(j.script.Calls) == 0 {
 		return false
 	}

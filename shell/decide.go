@@ -62,7 +62,11 @@ func (j *judging) decide() {
 	v.Network = j.network()
 	v.Services = slices.ContainsFunc(j.script.Calls, changesServices)
 	v.Objects = j.objects()
-	v.InLayer = j.contained()
+	confined := j.contained()
+	v.InLayer = confined && len(j.credential) == 0
+	if confined && !v.Services && !slices.ContainsFunc(j.script.Calls, namesURL) {
+		v.Credentials = slices.Sorted(slices.Values(j.credential))
+	}
 	v.Contained = v.InLayer && !j.landed && j.blocking < blockProtected
 	v.Worktrees = j.worktrees()
 	j.paths()

@@ -17,6 +17,7 @@ import (
 //	paths        the absolute paths that those read
 //	elsewhere    the caller runs it, outside the sandbox; no grant for inside covers it
 //	files        hashes of the project files that are executed
+//	credentials  of a command that is contained but for these files ([LetRead]), as its caller adds it
 //	plain        the line has only those commands: no redirection, no doubt
 //
 // Grants by pattern match asks, reads and paths. A request with any other element lacks

@@ -16,6 +16,9 @@ var services = strings.Fields(`psql pgcli pg_restore createdb dropdb createuser 
 	kafka-console-producer kafka-console-producer.sh kcat nats ldapadd ldapmodify ldapdelete mc minio-client flyway
 	liquibase dbmate goose sqitch nc ncat netcat socat telnet websocat wscat grpcurl ghz`)
 
+// webClients lists the commands that fetch and send.
+var webClients = strings.Fields("curl curlie wget wget2 http https xh xhs aria2c gist openssl")
+
 // serviceWords lists the sub-commands by which programs change a database that the project configures: the first words
 // of each, by program.
 var serviceWords = map[string]string{
@@ -69,6 +72,12 @@ func changesServices(c *analysis.Call) bool {
 	return slices.ContainsFunc(spelled(c), func(words []analysis.Word) bool {
 		return actsOnServices(unversioned(base(words[0].Text)), words)
 	})
+}
+
+// namesURL reports whether a command is a client of the web, or a word of it is, or has, a URL.
+func namesURL(c *analysis.Call) bool {
+	return slices.Contains(webClients, unversioned(base(c.Name()))) ||
+		slices.ContainsFunc(c.Args, func(w analysis.Word) bool { return strings.Contains(w.Source, "://") })
 }
 
 // begins reports whether a word is one of the list, or begins with one that ends in a colon or a dot.

@@ -83,6 +83,28 @@ func (j *judging) offerPrefix(words []string) {
 	j.offer(strings.Join(words, " ")+" *", where, "line", "argv", "tty")
 }
 
+// CredentialsKey is the key of a payload with the files of credentials that a command reads which is contained but for
+// these.
+const CredentialsKey = "credentials"
+
+// LetRead is the offer to let commands read files of credentials: it covers each command that is contained but for
+// these files.
+func LetRead(c Command, credentials []string) Suggestion {
+	var names []string
+	list := make([]any, len(credentials))
+	for i, abs := range credentials {
+		names, list[i] = append(names, c.show(abs)), abs
+	}
+	where := approval.Equal(CredentialsKey, list)
+	if len(list) == 1 {
+		where = approval.Under(CredentialsKey, credentials[0])
+	}
+	return Suggestion{Label: "let commands read " + strings.Join(names, ", ") + " here", Pattern: approval.Pattern{
+		Tool: toolName, Where: []approval.Condition{where},
+		Free: []string{"line", "argv", "cwd", "env", "asks", "reads", "paths", "files", "plain", "tty"},
+	}}
+}
+
 func (j *judging) offer(label string, where []approval.Condition, free ...string) {
 	if j.cmd.CallerRuns {
 		where = append(where, approval.Equal("elsewhere", true))

@@ -75,6 +75,8 @@ type Verdict struct {
 	// words show. Under the policy of that name it runs unasked where its run can be undone. InLayer is true if it
 	// does besides where the run has a layer, whose landing asks about protected names and many deleted files.
 	Contained, InLayer bool
+	// Credentials are the files of credentials which are all that keeps a line that sends nothing from being InLayer.
+	Credentials []string
 	// Services is true if the words show that it may change what a service holds: a client of databases, a migration, a
 	// request with a body or a method that writes. It matters where a command reaches services.
 	Services bool

@@ -53,9 +53,13 @@ func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j
 	if j.verdict.Decision != shell.Ask || j.trusts || e.trustAnswered || !s.containedPolicy(e.Session, cfg) {
 		return nil
 	}
+	read, err := s.readsCredentials(ctx, e, cfg, j)
+	if err != nil {
+		return err
+	}
 	r := e.Request
 	switch {
-	case !j.verdict.InLayer:
+	case !j.verdict.InLayer && !read:
 		j.uncontained = "its effects may not stay in the project"
 	case !j.verdict.Contained && j.kind != RunLayered:
 		j.uncontained = "only a landing asks about what it deletes or protected paths, and it has no layer: " + j.direct

@@ -162,6 +162,9 @@ func (c *compilation) verdict(ctx context.Context, cmd shell.Command) shell.Verd
 	p := judgeBy(ctx, c.project, cmd)
 	v.Contained, v.InLayer = v.Contained && !p.Objects, v.InLayer && !p.Objects
 	v.Objects, v.Configured = v.Objects || p.Objects, v.Configured || p.Configured
+	if p.Objects {
+		v.Credentials = nil
+	}
 	if stricter(p.Decision, v.Decision) {
 		v.Decision, v.Why, v.Rule = p.Decision, p.Why, p.Rule
 		v.Reasons = append(p.Reasons, v.Reasons...)
