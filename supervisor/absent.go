@@ -8,6 +8,7 @@ import (
 
 	"sandboxd/profile"
 	"sandboxd/shell"
+	"sandboxd/shell/analysis"
 )
 
 // absent reports whether the command that a person would be asked about does not exist: a name
@@ -16,10 +17,14 @@ import (
 // PATH itself, absent looks nothing up and the question is put: the answer reveals no more than ls in
 // the sandbox, which runs unasked.
 func absent(r ExecRequest, v shell.Verdict, p profile.Profile, env []string) bool {
-	if v.Decision != shell.Ask || r.Line != "" || len(r.Argv) == 0 || r.callerRuns || r.Argv[0] == "" {
+	name := startedAs(r)
+	switch {
+	case v.Decision != shell.Ask || r.callerRuns || name == "":
 		return false
-	}
-	if program := programOf(r); program != "" {
+	case filepath.IsAbs(name):
+		return lacks(p, filepath.Dir(name), filepath.Base(name))
+	case strings.Contains(name, "/"):
+		program := filepath.Join(r.Cwd, name)
 		return lacks(p, filepath.Dir(program), filepath.Base(program))
 	}
 	if _, own := r.Env["PATH"]; own {
@@ -30,12 +35,36 @@ func absent(r ExecRequest, v shell.Verdict, p profile.Profile, env []string) boo
 		return false
 	}
 	for _, dir := range filepath.SplitList(strings.TrimPrefix(env[i], "PATH=")) {
-		if !lacks(p, dir, r.Argv[0]) {
+		if !lacks(p, dir, name) {
 			return false
 		}
 	}
 	return true
 }
+
+// startedAs returns the name of the program that a request starts: the first of its words, or of a line that is one
+// simple command; "" for all others, where bash may do more before it finds out.
+func startedAs(r ExecRequest) string {
+	if len(r.Argv) > 0 {
+		return r.Argv[0]
+	}
+	s := analysis.Line(r.Line, analysis.Place{Cwd: r.Cwd})
+	if len(s.Calls) != 1 || len(s.Doubts)+len(s.Redirs)+len(s.Funcs) > 0 || s.Background {
+		return ""
+	}
+	c := s.Calls[0]
+	whole := strings.TrimSpace(r.Line) == strings.TrimSpace(r.Line[c.Offset:c.End])
+	if !whole || !c.Literal() || len(c.Assigns) > 0 || slices.Contains(builtins, c.Name()) {
+		return ""
+	}
+	return c.Name()
+}
+
+// builtins are the commands of bash itself (bash(1), SHELL BUILTIN COMMANDS).
+var builtins = strings.Fields(`. : [ alias bg bind break builtin caller cd command compgen complete compopt continue
+	declare dirs disown echo enable eval exec exit export false fc fg getopts hash help history jobs kill let local logout
+	mapfile popd printf pushd pwd read readarray readonly return set shift shopt source suspend test times trap true
+	type typeset ulimit umask unalias unset wait`)
 
 // lacks reports whether a directory that the sandbox shows has no entry of that name. One that does not exist is as
 // the lowest directory above it: the names in / are no secret.

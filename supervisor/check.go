@@ -91,7 +91,7 @@ func (s *Supervisor) Check(ctx context.Context, sess *Session, peer Peer, r Chec
 		v.Digest, v.Report = j.plan.Profile.Digest().String(), j.plan.Report
 	}
 	if r.DryRun && j.absent {
-		v.Warnings = append(v.Warnings, "nobody would be asked: "+noCommand(e.Request.Argv[0]))
+		v.Warnings = append(v.Warnings, "nobody would be asked: "+noCommand(startedAs(e.Request)))
 	}
 	v.settle(j.verdict.Decision == shell.Ask)
 	if !v.Decision.Approved && !r.DryRun {

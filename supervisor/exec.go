@@ -311,7 +311,7 @@ func (s *Supervisor) runAuthorized(ctx context.Context, e *Exec, a *commandActio
 	switch {
 	case errors.Is(err, errAbsent):
 		shown := invisible(e.Session, e.Request, a.j.plan.Command.Env)
-		return s.refuse(e, a.j, notThere(e.Request.Argv[0], shown))
+		return s.refuse(e, a.j, notThere(startedAs(e.Request), shown))
 	case err != nil:
 		return s.refuse(e, a.j, failure(err))
 	case !p.Approved:

@@ -126,7 +126,8 @@ func (s *Supervisor) planned(e *Exec, cfg *config.Config, j *judgement, p profil
 		Require:  Required(cfg.Sandbox.RequireOSSandbox),
 	})
 	if err == nil {
-		j.absent = absent(e.Request, j.verdict, j.plan.Profile, command.Env)
+		held := len(j.above) > 0 && strings.Contains(startedAs(e.Request), "/") // a held change set may have it
+		j.absent = !held && absent(e.Request, j.verdict, j.plan.Profile, command.Env)
 	}
 	return err
 }
