@@ -69,6 +69,8 @@ func TestRefusalsAreReported(t *testing.T) {
 				refused{"path", "create", outside + "/new", backend, "allow", `write = ["` + outside + `"]`, 1}},
 			{"a protected name", "echo '#!/bin/sh' > .git/hooks/pre-commit",
 				refused{"path", "create", a.project + "/.git/hooks/pre-commit", backend, "protect", "outside the sandbox", 1}},
+			{"a write to the system", "touch /usr/share/x",
+				refused{"path", "create", "/usr/share/x", backend, "", "no command changes the system", 1}},
 			{"a refused connect", "exec 3<>/dev/tcp/127.0.0.1/80",
 				refused{"network", "connect", "IPv4 TCP", "seccomp", "network none", `mode = "allowlist"`, 1}},
 			{"a raw socket", "python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)'",

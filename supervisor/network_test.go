@@ -363,7 +363,8 @@ func TestNetworkHint(t *testing.T) {
 			`to permit it: [network] mode = "loopback" for 127.0.0.1 and ::1, or mode = "full" for other hosts`},
 		{"full", "none", "IPv4 ping", profile.NetNone, nil, `to permit it: [[shell.rules]] network = "full"`},
 		{"allowlist", "", "192.0.2.1:80", profile.NetAllowlist, nil,
-			`to permit it: [network] allow = ["192.0.2.1:80"], and use the proxy that the environment names`},
+			"it did not use the proxy that the environment names, which is the only way out (docs/network.md has how: " +
+				`Node from 22.21 and 24.5); to permit the host there: [network] allow = ["192.0.2.1:80"]`},
 		{"none", "none", "192.0.2.1:80", profile.NetNone, &profile.Network{}, hintOperator},
 	} {
 		cfg := configured(t, "[network]\nmode = \""+c.config+"\"\n")

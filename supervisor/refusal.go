@@ -3,6 +3,7 @@ package supervisor
 import (
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -69,7 +70,9 @@ func minor(n sandbox.Refusal) bool {
 	case "oom_score_adj", "oom_adj", "clear_refs":
 		return abspath.Contains("/proc", n.Object)
 	}
-	return strings.Contains(n.Object, "/go/telemetry/") ||
+	sample := strings.HasSuffix(n.Object, ".sample") && filepath.Base(filepath.Dir(n.Object)) == "hooks"
+	return sample || ofSystem(filepath.Dir(n.Object)) && strings.Contains(n.Object, "/__pycache__") ||
+		strings.Contains(n.Object, "/go/telemetry/") ||
 		strings.Contains(n.Object, "/pkg/mod/cache/") && strings.HasSuffix(n.Object, ".lock")
 }
 
@@ -180,6 +183,13 @@ func (j *judgement) forbids() string {
 	return hintOperator
 }
 
+// ofSystem reports whether a directory is the system's, so that no setting should let every command write to it.
+func ofSystem(dir string) bool {
+	return dir == "/" || slices.ContainsFunc(profile.SystemOf(runtime.GOOS).Trees, func(tree string) bool {
+		return abspath.Contains(tree, dir)
+	})
+}
+
 // hint says how to permit a path that was refused, or that no setting permits a system call.
 func hint(n sandbox.Refusal, j *judgement, root string) string {
 	if n.By == sandbox.ByLayer && n.Access == profile.OpConnect {
@@ -222,6 +232,9 @@ func hint(n sandbox.Refusal, j *judgement, root string) string {
 	object := n.Object
 	if n.Access == profile.OpCreate || n.Access == profile.OpRemove {
 		object = filepath.Dir(object)
+	}
+	if op == "write" && ofSystem(object) {
+		return "no command changes the system: have it write to the project, or to its own home or /tmp"
 	}
 	return fmt.Sprintf("to permit it: [sandbox] %s = [%q] in ~/.config/sandboxd/config.toml", op, object)
 }

@@ -46,7 +46,8 @@ func allowing(object string) string {
 // networkHint says how to permit a socket or an address that was refused.
 func (s *Supervisor) networkHint(n sandbox.Refusal, j *judgement, sess *Session) string {
 	if j.plan.Profile.Network().Mode == profile.NetAllowlist && !strings.HasSuffix(n.Object, " ping") {
-		return fmt.Sprintf("to permit it: [network] %s, and use the proxy that the environment names", allowing(n.Object))
+		return "it did not use the proxy that the environment names, which is the only way out (docs/network.md has how: " +
+			"Node from 22.21 and 24.5); to permit the host there: [network] " + allowing(n.Object)
 	}
 	cfg := s.Config()
 	if c, err := s.compile(sess); err == nil {
