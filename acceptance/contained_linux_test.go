@@ -295,6 +295,7 @@ func TestContainedIsForbidden(t *testing.T) {
 // R-LY-07, R-AP-05: one answer lets commands of a project read a file of credentials, where these are contained but for
 // it and send nothing; not where the session reaches services of the configuration.
 func TestContainedLetsReadCredentials(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.sh("echo KEY=value > .env && mkdir keys && echo key > keys/id_rsa")

@@ -68,7 +68,8 @@ func TestHookDefaultRules(t *testing.T) {
 			{"Write", args{"file_path": in("src/a.txt"), "content": "y"}, "ask"},
 			{"Edit", args{"file_path": in(".git/hooks/pre-commit"), "old_string": "", "new_string": "y"}, "ask"},
 			{"Write", args{"file_path": a.home + "/.bashrc", "content": "y"}, "ask"},
-			{"write", args{"path": in("notes/new2"), "content": "y"}, "allow"},
+			{"create", args{"path": in("notes/new2"), "file_text": "y"}, "allow"},
+			{"write", args{"path": in("notes/new3"), "content": "y"}, "ask"}, // by the specification's table
 			{"write", args{"path": a.home + "/.bashrc", "content": "y"}, "deny"},
 			{"write", args{"path": "~/.bashrc", "content": "y"}, "deny"},
 			{"edit", args{"path": "/etc/passwd", "edits": []any{args{"oldText": "root", "newText": "y"}}}, "deny"},

@@ -15,6 +15,7 @@ var damages = []string{
 // R-LY-11, R-FS-08: an undo whose kept content is damaged changes nothing and names the path, whatever kept it; all else
 // comes back by --rest.
 func TestUndoOfDamagedContent(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		for _, kind := range []string{"layered", "direct", "file"} {
@@ -56,6 +57,7 @@ func TestUndoOfDamagedContent(t *testing.T) {
 // R-LY-05: a held change set whose files in the state directory are damaged is listed with its directory, neither lands
 // nor is dropped, and the next start deletes nothing of it.
 func TestDamagedHeldChanges(t *testing.T) {
+	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.layered()
 		for _, name := range []string{"run.json", "set.json", "state.json"} {

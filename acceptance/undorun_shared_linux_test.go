@@ -10,6 +10,7 @@ import (
 // R-LY-11: in a project of another user's files that the command's user may write to, a run is not covered, with the
 // reason; undo restores every content and all that this user can give, and what belongs to this user exactly.
 func TestUndoInASharedProject(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		return // nobody else can give a file away
 	}

@@ -21,6 +21,8 @@ const (
 type Class struct {
 	// Act is what the tool does, by the table of tools. No tool of an MCP server is in that.
 	Act Act
+	// Asks: that table has it ask whatever it changes.
+	Asks bool
 	// Safe: on the reviewed list of harmless calls.
 	Safe bool
 	// Rule is the verdict of the configured permission that names this call.

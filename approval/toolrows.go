@@ -26,6 +26,8 @@ type ToolRow struct {
 	// Safe tools only read, or only talk to the person; they run unasked.
 	// The others can change files or have effects outside; they ask.
 	Safe bool
+	// Asks: the specification has it ask for every path; the others ask where a path does.
+	Asks bool
 	// Delete: asks twice.
 	Delete bool
 	// Whole: "any call of this tool" is offered as a grant. Never for tools
@@ -62,9 +64,9 @@ func DefaultToolRows() []ToolRow {
 		{Tool: "ask_user", Safe: true},
 
 		{Tool: "bash"},
-		{Tool: "write", Act: ActWrite},
-		{Tool: "edit", Act: ActWrite},
-		{Tool: "multi_edit", Act: ActWrite},
+		{Tool: "write", Act: ActWrite, Asks: true},
+		{Tool: "edit", Act: ActWrite, Asks: true},
+		{Tool: "multi_edit", Act: ActWrite, Asks: true},
 		{Tool: "run_background"},
 		{Tool: "kill_task", Whole: true},
 		{Tool: "send_email", Whole: true},

@@ -127,7 +127,7 @@ func (t *ToolTable) Judge(c Context) (Class, *Request, *BlockedError) {
 	}
 	rule := t.match(c, server, full)
 	exclude := secretKeys(c.Args)
-	class := Class{Act: row.Act, Safe: row.Safe, Delete: row.Delete}
+	class := Class{Act: row.Act, Asks: row.Asks, Safe: row.Safe, Delete: row.Delete}
 	if rule != nil {
 		exclude = append(exclude, rule.Exclude...)
 		class.Rule, class.Operator, class.RuleText = rule.Decision, rule.Operator, rule.String()

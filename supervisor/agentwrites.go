@@ -22,7 +22,7 @@ func (s *Supervisor) judgeChanges(ctx context.Context, sess *Session, peer Peer,
 		class.Protected, q.Risk = true, approval.RiskHigh
 		q.Reasons = append(q.Reasons, "only the agent knows which file it would change")
 	}
-	safe, judged := known && class.Rule == approval.RuleNone, []*fileJudgement{}
+	safe, judged := known && class.Rule == approval.RuleNone && !class.Asks, []*fileJudgement{}
 	for _, change := range changes {
 		c, err := s.fileCall(sess, peer, FileRequest{Request: change})
 		if err != nil {
@@ -47,8 +47,11 @@ func (s *Supervisor) judgeChanges(ctx context.Context, sess *Session, peer Peer,
 		if v.Risk == approval.RiskHigh {
 			q.Risk = v.Risk
 		}
-		if len(changes) == 1 && j.conflict == nil && shown(change) {
-			call.Present = func(ctx context.Context) (*approval.Presentation, error) { return s.present(ctx, c, j) }
+		if !safe && !r.DryRun && len(changes) == 1 && j.conflict == nil && shown(change) {
+			// At once, and not when somebody looks: a front end may answer the question in its first state.
+			if q.Presentation, err = s.present(ctx, c, j); err != nil {
+				q.Reasons = append(q.Reasons, "the change can't be shown: "+err.Error())
+			}
 		}
 	}
 	class.Safe = safe && len(judged) > 0

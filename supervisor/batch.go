@@ -80,7 +80,7 @@ func (s *Supervisor) foreseeFile(ctx context.Context, e *Exec, n NextCall, r *ap
 }
 
 func (s *Supervisor) foreseeTool(ctx context.Context, e *Exec, n NextCall, r *approval.Remaining) {
-	call, _, err := s.toolCall(ctx, e.Session, e.Peer, ToolRequest{Tool: n.Tool, Args: n.Args, Cwd: n.Cwd})
+	call, _, err := s.toolCall(ctx, e.Session, e.Peer, ToolRequest{Tool: n.Tool, Args: n.Args, Cwd: n.Cwd, DryRun: true})
 	if err != nil || call.Blocked != nil {
 		return
 	}

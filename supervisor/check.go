@@ -10,6 +10,7 @@ import (
 
 	"sandboxd/approval"
 	"sandboxd/sandbox"
+	"sandboxd/secret"
 	"sandboxd/shell"
 )
 
@@ -213,10 +214,12 @@ func (s *Supervisor) toolCall(
 		request.GroupID = r.Group
 		call.Payload = request.Payload
 	}
+	shown := call.Payload
 	if err := s.judgeAct(ctx, sess, peer, cfg, r, &call); err != nil {
 		return approval.Call{}, nil, err
 	}
 	mask(&call)
+	call.Input = secret.Shown(shown) // people see the arguments, without what the judgement adds to them
 	return call, warnings, nil
 }
 

@@ -61,7 +61,7 @@ decision = "allow"
 			made("a simple tool name", Call{Name: "r", Tool: "read_file", Args: args{"path": "x"}}, runs("r", auto, approval.ReasonConfigured)),
 			made("when file_path = *.md", Call{Name: "w", Tool: "write", Args: args{"file_path": "docs/a.md", "content": "x"}}, runs("w", auto, approval.ReasonConfigured)),
 			made("another file asks", Call{Name: "w2", Tool: "write", Args: args{"file_path": "a.py", "content": "x"}}, asks("w2")),
-			made("a path that climbs asks", Call{Name: "w3", Tool: "write", Args: args{"file_path": "../../x.md", "content": "x"}}, asks("w3")),
+			made("a path that climbs asks", Call{Name: "w3", Tool: "write", Args: args{"file_path": "sub/../x.md", "content": "x"}}, asks("w3")),
 		)},
 		{Name: "priority", Seed: seed, Section: "Priority order: safe, config, skill, session, ask", Config: config, Steps: steps(
 			made("1 safe", Call{Name: "p1", Tool: "task", Args: args{}}, runs("p1", auto, approval.ReasonSafe)),
