@@ -225,7 +225,8 @@ func TestLayerOfAnEndedRun(t *testing.T) {
 			}, false},
 		} {
 			a.sh("rm -f a b")
-			wait := a.begin(slices.Concat([]string{"run"}, c.args, []string{"-c", "echo a > a; exec sleep 97531; echo b > b"})...)
+			const line = "echo a > a; exec sleep 97531; echo b > b"
+			wait := a.begin(slices.Concat([]string{"run"}, c.args, []string{"-c", line})...)
 			eventually(t, "the command has written", func() bool { return a.wrote("a") })
 			c.end()
 			r := wait()

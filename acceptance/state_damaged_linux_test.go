@@ -12,8 +12,8 @@ var damages = []string{
 	`truncate -s -1 "$1"`, `printf '\377' | dd of="$1" conv=notrunc status=none`, `: > "$1"`, `rm "$1"`,
 }
 
-// R-LY-11, R-FS-08: an undo whose kept content is damaged changes nothing and names the path, whatever kept it; all else
-// comes back by --rest.
+// R-LY-11, R-FS-08: an undo whose kept content is damaged changes nothing and names the path, whatever kept it; all
+// else comes back by --rest.
 func TestUndoOfDamagedContent(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {

@@ -9,7 +9,8 @@ import (
 )
 
 // R-LY-11, R-FS-08: an undo that the death of its worker or of the daemon cuts off is finished by another worker, or by
-// the next daemon. Where somebody changed a file meanwhile, it stays as it is, and the status says so until it is undone.
+// the next daemon. Where somebody changed a file meanwhile, it stays as it is, and the status says so until it is
+// undone.
 func TestUndoThatWasCutOff(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {

@@ -75,8 +75,8 @@ func (k *Resumed) Keep(_ context.Context, steps []files.Step, _ []*os.File, last
 	return nil
 }
 
-// sameStep reports whether two steps do the same. One that sets a folder's attributes loses nothing, and finds those that
-// the first attempt left.
+// sameStep reports whether two steps do the same. One that sets a folder's attributes loses nothing, and finds those
+// that the first attempt left.
 func sameStep(a, b files.Step) bool {
 	if a.Kind != b.Kind || a.Path != b.Path || a.To != b.To {
 		return false

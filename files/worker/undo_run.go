@@ -67,7 +67,8 @@ func (u *undoing) refused() error {
 func (u *undoing) intact(n now, want files.State, content func() (*os.File, error)) error {
 	damaged := func(found string) error {
 		u.firm = true
-		return &files.Conflict{Op: files.Undo, Path: n.spot.fact.Real, Reason: files.Damaged, Expected: want.Hash, Found: found}
+		return &files.Conflict{Op: files.Undo, Path: n.spot.fact.Real, Reason: files.Damaged, Expected: want.Hash,
+			Found: found}
 	}
 	f, err := content()
 	if c := (*files.Conflict)(nil); errors.As(err, &c) {
