@@ -138,8 +138,7 @@ func sessionClose(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&unused, "unused", false,
-		"end all sessions of programs in which nothing was asked since they were opened")
+	c.Flags().BoolVar(&unused, "unused", false, "end all sessions of programs in which nothing was asked yet")
 	addJSON(c, &asJSON, "print JSON")
 	return c
 }

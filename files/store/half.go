@@ -9,8 +9,7 @@ import (
 	"sandboxd/files"
 )
 
-// Halves lists the undos of which only a part was made, the latest first, until each is taken back, or what it was to
-// take back is undone.
+// Halves lists the undos of which only a part was made, the latest first, until each is taken back or completed.
 func (s *Store) Halves() (list []Record) {
 	all := s.List("")
 	for _, r := range all {
@@ -31,8 +30,8 @@ func (s *Store) Halves() (list []Record) {
 	return list
 }
 
-// Resume returns a keeper for another attempt at the steps of a pending change that were not made. It keeps no content,
-// as the change has it, and refuses a step that is none of the change's.
+// Resume returns a keeper for another attempt at the missing steps of a pending change. It keeps no content, as the
+// change has it, and refuses a step that is none of the change's.
 func (s *Store) Resume(id string) (*Resumed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,8 +74,8 @@ func (k *Resumed) Keep(_ context.Context, steps []files.Step, _ []*os.File, last
 	return nil
 }
 
-// sameStep reports whether two steps do the same. One that sets a folder's attributes loses nothing, and finds those
-// that the first attempt left.
+// sameStep reports whether two steps do the same. One that sets a folder's attributes loses nothing, and finds the
+// attributes of the first attempt.
 func sameStep(a, b files.Step) bool {
 	if a.Kind != b.Kind || a.Path != b.Path || a.To != b.To {
 		return false

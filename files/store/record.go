@@ -38,7 +38,7 @@ type Record struct {
 	Undoes   string   `json:"undoes,omitempty"`
 	Parts    []string `json:"parts,omitempty"`
 	UndoneBy string   `json:"undone_by,omitempty"`
-	// Takes is what an undo was to take back, so that one that was cut off can be finished.
+	// Takes is the task of an undo, so that one that was cut off can be finished.
 	Takes *Takes `json:"takes,omitempty"`
 	// Of is how many steps a change had of which only a part was made; 0: it is whole.
 	Of int `json:"of,omitempty"`
