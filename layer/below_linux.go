@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/internal/modes"
 )
 
 // below is the tree under a layer: the root, as it will be when the held change sets above it have landed. Its objects
@@ -186,7 +188,7 @@ func (l *Layer) Prune() error {
 		if left[op.Path] = l.Left(i); left[op.Path] || l.state.At[i] {
 			continue
 		}
-		if err := Remove(filepath.Join(l.slots(), itoa(i))); err != nil {
+		if err := modes.RemoveAll(filepath.Join(l.slots(), itoa(i))); err != nil {
 			return fmt.Errorf("prune layer %q: %w", l.dir, err)
 		}
 	}
@@ -221,7 +223,7 @@ func prune(dir int, rel Name, left, dirs map[Name]bool) error {
 		default:
 			restore, err := loosen(dir, ".", 0o700)
 			if err == nil {
-				err = Remove(procPath(dir) + "/" + name)
+				err = modes.RemoveAll(procPath(dir) + "/" + name)
 				restore()
 			}
 			if err != nil {

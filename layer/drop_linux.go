@@ -2,10 +2,10 @@ package layer
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
+
+	"sandboxd/internal/modes"
 )
 
 // Left reports whether one of the set's Ops, or then of its Dirs, has neither landed nor been dropped.
@@ -123,22 +123,8 @@ func (l *Layer) DropPart(root *os.File, paths ...Name) error {
 
 // Drop deletes the layer with its copies and the displaced objects. The root stays as it is.
 func (l *Layer) Drop() error {
-	if err := Remove(l.dir); err != nil {
+	if err := modes.RemoveAll(l.dir); err != nil {
 		return fmt.Errorf("drop layer %q: %w", l.dir, err)
 	}
 	return nil
-}
-
-// Remove deletes a directory, directories without the owner's rights in it included.
-func Remove(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(name, 0o700) // RemoveAll says where it fails
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }

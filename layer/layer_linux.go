@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sandboxd/internal/durable"
+	"sandboxd/internal/modes"
 	"slices"
 	"strings"
 
@@ -94,7 +95,7 @@ func (l *Layer) take(root *os.File, between below) error {
 	if l.state.Taken {
 		return errors.New("it was taken before")
 	}
-	if err := Remove(l.slots()); err != nil { // of an attempt that was cut off
+	if err := modes.RemoveAll(l.slots()); err != nil { // of an attempt that was cut off
 		return err
 	}
 	if err := os.Mkdir(l.slots(), 0o700); err != nil {
@@ -118,7 +119,7 @@ func (l *Layer) take(root *os.File, between below) error {
 	defer upper.Close()
 	if l.set, err = take(int(root.Fd()), int(upper.Fd()), int(slots.Fd()), l.state.Stamp, between); err != nil {
 		l.set = nil
-		return errors.Join(err, Remove(l.slots())) // the next attempt needs their room
+		return errors.Join(err, modes.RemoveAll(l.slots())) // the next attempt needs their room
 	}
 	if closed {
 		l.set.Altered = append(l.set.Altered, Note{".", "lands with mode 0700: nothing in it could be undone otherwise"})

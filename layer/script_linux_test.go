@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/internal/modes"
 )
 
 // step is one operation of a script. Paths are quoted names relative to the tree.
@@ -139,7 +141,7 @@ func move(from, to string) error {
 	if out, err := exec.Command("cp", "-a", "-T", "--", from, to).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
-	return Remove(from) // unwritable directories, too, which a rename moves
+	return modes.RemoveAll(from) // unwritable directories, too, which a rename moves
 }
 
 // order is the task of a child process of the test.
@@ -306,7 +308,7 @@ func newBenchOf(t testing.TB, user int, place string, script ...step) *bench {
 
 func (b *bench) close() {
 	b.root.Close()
-	if err := Remove(b.dir); err != nil {
+	if err := modes.RemoveAll(b.dir); err != nil {
 		b.t.Error(err)
 	}
 }

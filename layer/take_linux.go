@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/internal/modes"
 )
 
 // taker reads a layer, whose writers may be hostile and still alive, and copies its new objects.
@@ -286,7 +288,7 @@ func (t *taker) op(at Name, name string, low, up int, now State) error {
 	}
 	if now.Kind != Absent {
 		if op.New, err = t.tree(up, name, now, slot, at); err != nil {
-			return errors.Join(err, Remove(procPath(t.into)+"/"+slot))
+			return errors.Join(err, modes.RemoveAll(procPath(t.into)+"/"+slot))
 		}
 	}
 	if len(op.Old) > 0 {

@@ -4,13 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"sandboxd/internal/modes"
 	"sandboxd/profile/abspath"
 	"sandboxd/sandbox/stage"
 )
@@ -121,22 +121,16 @@ func (at *Place) Empty() {
 	shares := slices.Collect(maps.Values(at.shares))
 	at.mu.Unlock()
 	for _, s := range shares {
-		root, err := os.OpenRoot(s.dir)
+		dir, err := os.Open(s.dir)
 		if err != nil {
 			continue
 		}
-		fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.IsDir() {
-				_ = root.Chmod(path, 0o700)
-			}
-			return nil
-		})
-		entries, _ := fs.ReadDir(root.FS(), ".")
-		for _, entry := range entries {
-			if _, mounted := s.points[entry.Name()]; !mounted {
-				_ = root.RemoveAll(entry.Name())
+		names, _ := dir.Readdirnames(-1)
+		for _, name := range names {
+			if _, mounted := s.points[name]; !mounted {
+				_ = modes.RemoveAllIn(dir, name)
 			}
 		}
-		root.Close()
+		dir.Close()
 	}
 }

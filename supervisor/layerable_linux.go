@@ -10,6 +10,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"golang.org/x/sys/unix"
 
+	"sandboxd/internal/modes"
 	"sandboxd/layer"
 	"sandboxd/sandbox"
 )
@@ -100,7 +101,7 @@ func (s *Supervisor) probeLayers() error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = layer.Remove(lower) }() // else the next daemon does
+		defer func() { _ = modes.RemoveAll(lower) }() // else the next daemon does
 		if err := os.WriteFile(filepath.Join(lower, "old"), []byte("old"), 0o600); err != nil {
 			return err
 		}
@@ -156,4 +157,4 @@ func (p spares) Make() (dir string, err error) {
 }
 
 // Drop deletes a spare layer; the next daemon deletes it where that fails.
-func (spares) Drop(dir string) { _ = layer.Remove(dir) }
+func (spares) Drop(dir string) { _ = modes.RemoveAll(dir) }

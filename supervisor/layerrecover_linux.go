@@ -13,6 +13,7 @@ import (
 	"sandboxd/approval"
 	"sandboxd/audit"
 	"sandboxd/files/worker"
+	"sandboxd/internal/modes"
 	"sandboxd/layer"
 )
 
@@ -29,7 +30,7 @@ func (s *Supervisor) recoverLayers(ended bool) {
 		note, err := readNote(dir)
 		if err != nil { // its run never began, or else the note is damaged
 			if nothingIn(filepath.Join(dir, "upper")) && nothingIn(filepath.Join(dir, "slots")) {
-				_ = layer.Remove(dir)
+				_ = modes.RemoveAll(dir)
 			}
 			continue
 		}

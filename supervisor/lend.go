@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"sandboxd/internal/modes"
 	"sandboxd/profile"
 	"sandboxd/profile/document"
 	"sandboxd/sandbox"
@@ -134,7 +135,7 @@ func emptyCache(dir string) error {
 	if err != nil {
 		return fmt.Errorf("empty %q: %w", dir, err)
 	}
-	defer func() { go removePlace(emptied) }()
+	defer func() { go modes.RemoveAll(emptied) }()
 	aside, err := os.MkdirTemp(emptied, "")
 	if err != nil {
 		return fmt.Errorf("empty %q: %w", dir, err)

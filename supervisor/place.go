@@ -3,12 +3,12 @@ package supervisor
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"sandboxd/internal/modes"
 	"sandboxd/profile"
 	"sandboxd/sandbox"
 )
@@ -137,7 +137,7 @@ func (p *sessionPlace) close() {
 	p.closed = true
 	for _, m := range p.made {
 		m.place.Close()
-		removePlace(m.dir)
+		_ = modes.RemoveAll(m.dir) // the next daemon removes the rest
 	}
 	p.made, p.current = nil, nil
 }
@@ -156,24 +156,7 @@ func (s *Supervisor) leftPlaces() (remove func()) {
 	entries, _ := os.ReadDir(s.places)
 	return func() {
 		for _, entry := range entries {
-			removePlace(filepath.Join(s.places, entry.Name()))
+			_ = modes.RemoveAll(filepath.Join(s.places, entry.Name()))
 		}
 	}
-}
-
-// removePlace removes a place's files, also where commands have closed them by their modes. The next daemon removes
-// the rest.
-func removePlace(dir string) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return
-	}
-	fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = root.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	root.Close()
-	_ = os.RemoveAll(dir)
 }

@@ -15,6 +15,7 @@ import (
 
 	"sandboxd/files"
 	"sandboxd/files/tree"
+	"sandboxd/internal/modes"
 	"sandboxd/profile/abspath"
 	"sandboxd/supervisor/aftermath"
 )
@@ -248,7 +249,7 @@ func (s *Supervisor) pruneTrash(keepFor time.Duration, keepBytes int64, now time
 			}
 		}
 		r := runs[next]
-		if err := aftermath.RemoveAll(r.dir); err != nil {
+		if err := modes.RemoveAll(r.dir); err != nil {
 			return err
 		}
 		runs = slices.Delete(runs, next, next+1)

@@ -98,12 +98,6 @@ func openUp(dir string) {
 	})
 }
 
-// RemoveAll removes the entries of the trash, also if their modes forbid that.
-func RemoveAll(dir string) error {
-	openUp(dir)
-	return os.RemoveAll(dir)
-}
-
 // note adds a line to the journal.
 func (t *trash) note(item Item) error {
 	if t.lines == nil {
