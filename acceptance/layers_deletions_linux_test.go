@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -146,6 +147,19 @@ func TestLayersLandingDeletes(t *testing.T) {
 		if got := a.declined(remove("4567")); got != "it deletes 4 files" {
 			t.Errorf("more than the configured number: asks about %q", got)
 		}
+		const other = `python3 -c "import os; os.mkdir('other')
+for n in '4567':
+  s = os.stat('many/' + n)
+  open('other/' + n, 'w').write('%s')
+  os.utime('other/' + n, ns=(s.st_mtime_ns,) * 2)
+  os.remove('many/' + n)"`
+		if got := a.declined(fmt.Sprintf(other, `\\0\\0`)); got != "it deletes 4 files" {
+			t.Errorf("other files of their size and time: asks about %q", got)
+		}
+		if got := a.declined(fmt.Sprintf(other, `' + n + '\\n`)); got != "" {
+			t.Errorf("moved files: asks about %q", got)
+		}
+		a.sh("mv other/* many; rmdir other")
 		if got := a.declined("echo many >> .gitignore; " + remove("4567")); got != "it deletes 4 files" {
 			t.Errorf("what the command itself has git ignore: asks about %q", got)
 		}

@@ -1,8 +1,11 @@
 package supervisor
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -11,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"sandboxd/files/snapshot"
 	"sandboxd/git"
@@ -59,29 +63,40 @@ func (d deletions) inRepository(rel string) bool {
 }
 
 // ask asks about the deletion of more than most files, or of all that the project has. A file that the set creates
-// elsewhere with the same size, mode and time of modification was moved, as mv(1) copies it. Those of git directories
-// and of dependencies' and build trees do not count, nor among many those that git ignores.
+// elsewhere with the same size, mode, time of modification and content was moved, as mv(1) copies it. Those of git
+// directories and of dependencies' and build trees do not count, nor among many those that git ignores.
 func (d deletions) ask(changes []layer.Change, most int, ignores func() *git.Ignores) []landAsk {
 	type copied struct {
 		size, time int64
 		mode       uint32
 	}
 	of := func(s layer.State) copied { return copied{s.Size, s.MTime, s.Mode} }
-	created := map[copied]int{}
+	created := map[copied]map[string]int{} // by hash
 	for _, c := range changes {
 		if c.Old.Kind == layer.Absent && c.New.Kind == layer.File {
-			created[of(c.New)]++
+			if created[of(c.New)] == nil {
+				created[of(c.New)] = map[string]int{}
+			}
+			created[of(c.New)][c.New.Hash]++
 		}
 	}
 	var deleted []string
+	var moved []layer.Change
 	for _, c := range changes {
 		switch {
 		case c.New.Kind != layer.Absent || c.Old.Kind != layer.File && c.Old.Kind != layer.Symlink:
 		case d.built(string(c.Path)), d.inRepository(string(c.Path)):
-		case c.Old.Kind == layer.File && created[of(c.Old)] > 0:
-			created[of(c.Old)]--
+		case c.Old.Kind == layer.File && created[of(c.Old)] != nil:
+			moved = append(moved, c)
 		default:
 			deleted = append(deleted, string(c.Path))
+		}
+	}
+	if budget := int64(maxHashed); len(deleted)+len(moved) > most {
+		for _, c := range moved {
+			if !d.movedTo(c, created[of(c.Old)], &budget) {
+				deleted = append(deleted, string(c.Path))
+			}
 		}
 	}
 	n, left := len(deleted), maxLooked
@@ -95,6 +110,36 @@ func (d deletions) ask(changes []layer.Change, most int, ignores func() *git.Ign
 		return []landAsk{{Why: "it deletes all files of the project"}}
 	}
 	return nil
+}
+
+// maxHashed bounds the bytes that are read of deleted files. Where more may have moved, the rest counts as deleted.
+const maxHashed = 1 << 30
+
+// movedTo takes one of the new files with the content of a deleted one, which the project still has.
+func (d deletions) movedTo(c layer.Change, created map[string]int, budget *int64) bool {
+	if *budget -= c.Old.Size; *budget < 0 {
+		return false
+	}
+	root, err := os.OpenRoot(d.root)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	f, err := root.OpenFile(string(c.Path), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	h := sha256.New()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	if n, err := io.Copy(h, io.LimitReader(f, c.Old.Size)); err != nil || n != c.Old.Size {
+		return false
+	}
+	sum := hex.EncodeToString(h.Sum(nil))
+	created[sum]--
+	return created[sum] >= 0
 }
 
 // ignored counts the files that the rules ignore, if there are some.
