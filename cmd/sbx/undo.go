@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sandboxd/display"
 	"sandboxd/ipc"
 )
 
@@ -103,7 +104,7 @@ func (a *app) undo(ctx context.Context, o undoOptions, ids []string) error {
 			return &exit{exitNo, fmt.Errorf("there is nothing of session %q in this project that could be undone", o.of)}
 		}
 	}
-	batch := batchID()
+	batch, before := batchID(), map[string]bool{}
 	for i, id := range ids {
 		q := ipc.FileRequest{
 			Op: "undo", UndoID: id, Force: o.force, Rest: o.rest, Paths: o.paths, DryRun: o.dryRun,
@@ -114,11 +115,29 @@ func (a *app) undo(ctx context.Context, o undoOptions, ids []string) error {
 		if len(ids) > 1 {
 			q.Batch = &ipc.BatchPlace{ID: batch, Index: i, Total: len(ids)}
 		}
-		if err := r.tell(q, r.do(ctx, q)); err != nil {
+		out := r.do(ctx, q)
+		if o.dryRun && out.waitsFor(before) {
+			r.note("undo %s: it can be compared when the ones before it are undone, which restore %s", id,
+				display.Line(out.Error.Conflict.Path))
+			continue
+		}
+		if err := r.tell(q, out); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// waitsFor reports whether a dry run found another version of a path that the undos before it, in the same sequence,
+// would restore. It adds the paths of the dry run to these.
+func (o fileOutcome) waitsFor(before map[string]bool) bool {
+	if o.FileResult != nil {
+		for _, f := range o.Files {
+			before[f.Path] = true
+		}
+	}
+	return o.Error != nil && o.Error.Conflict != nil && o.Error.Conflict.Reason == "changed" &&
+		before[o.Error.Conflict.Path]
 }
 
 // absolute makes the paths absolute.
