@@ -1,6 +1,8 @@
 package acceptance
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,4 +58,27 @@ func TestUndoThatWasCutOff(t *testing.T) {
 			}
 		}
 	})
+}
+
+// R-LY-11: a run that changes and one that deletes 5,000 files are undone whole, by the limits of a default
+// configuration. $ACCEPTANCE_UNDO_FILES is another number.
+func TestUndoOfManyFiles(t *testing.T) {
+	n := atLeastOne(t, "ACCEPTANCE_UNDO_FILES", 5000)
+	a := ordinaryActor(t)
+	a.layered()
+	a.sh(fmt.Sprintf("mkdir big; cd big; seq %d | split -l 1 -a 5 -", n))
+	before := a.everything()
+	for _, args := range [][]string{
+		{"run", "--json", "--direct", "-c", "rm -rf big"},
+		{"run", "--json", "-c", `python3 -c "import os; [open('big/' + n, 'w').close() for n in os.listdir('big')]"`},
+	} {
+		var out ran
+		r := a.sbx(args...)
+		if err := json.Unmarshal([]byte(r.out), &out); err != nil || r.code != 0 || !out.Changes.Covered {
+			t.Fatalf("%s: %v %s", args, err, r)
+		}
+		if r := a.sbx("undo", out.Changes.Undo); r.code != 0 || a.everything() != before {
+			t.Fatalf("undo of %s: %d %s\n%.2000s", args, r.code, r.err, lineDifferences(a.everything(), before))
+		}
+	}
 }
