@@ -82,6 +82,20 @@ func TestSecondWriter(t *testing.T) {
 	}
 }
 
+// A symbolic link that the command exchanged for another, and somebody else removed meanwhile, does not land again: no
+// attribute of the layer distinguishes such a link from one that the command made. R-LY-03.
+func TestRemovedLink(t *testing.T) {
+	b := newBench(t, memory, step{Do: "symlink", Path: "one", Data: "x"}, step{Do: "symlink", Path: "two", Data: "y"})
+	defer b.close()
+	past(t, b.root.Name())
+	b.layer("run", step{Do: "swap", Path: "one", To: "two"})
+	order{Dir: b.root.Name(), Script: []step{{Do: "rmtree", Path: "two"}}}.run(t)
+	b.take()
+	if err := b.Land(b.root, yes); !errors.As(err, new(*ConflictError)) || exists(b.root.Name()+"/two") {
+		t.Errorf("landed over the removal: %v", err)
+	}
+}
+
 // TestWriterAtEachCall has another program write during a landing, at each system call of it or some of them: its
 // version is in the root afterwards, landed or not. Rules 2 (leases), 3 and 7 (parents that move). R-LY-03.
 func TestWriterAtEachCall(t *testing.T) {

@@ -238,7 +238,9 @@ func (t *taker) entry(at Name, name string, low, up int, parent State, depth int
 	case now.Kind == Dir && !opaque && was.Kind == Dir: // it would land in the place of all that is in the root's
 		t.conflict(at, "the layer does not mark the directory as a new one")
 	}
-	if origin && was.Kind == Absent && parent.CTime >= t.set.Stamp {
+	// A link has no attributes, so that its time alone says that the command found it and did not make it.
+	found := origin || now.Kind == Symlink && now.MTime < t.set.Stamp
+	if found && was.Kind == Absent && parent.CTime >= t.set.Stamp {
 		t.conflict(at, "it, or another entry of its directory, was removed since the run began")
 	}
 	if same, err := t.unchanged(name, low, up, was, now); err != nil || same {
