@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -120,19 +121,23 @@ func requestError(err error) error {
 	if errors.As(err, &connecting) || CodeOf(err) != "" || errors.Is(err, ErrUnanswered) {
 		return err
 	}
-	if errors.Is(err, io.EOF) || strings.HasPrefix(err.Error(), "http: server closed") {
+	cut := []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE}
+	if slices.ContainsFunc(cut, func(e error) bool { return errors.Is(err, e) }) ||
+		strings.HasPrefix(err.Error(), "http: server closed") {
 		return &closedError{err}
 	}
 	return fmt.Errorf("ask the daemon: %w", withoutCall(err))
 }
 
-// closedError is the end of a connection before the answer's head.
+// ErrEnded is in the error of a request whose connection ended before the whole answer: whether it was carried out is
+// not known.
+var ErrEnded = errors.New("the daemon ended before it answered")
+
+// closedError is the end of a connection before the whole answer.
 type closedError struct{ err error }
 
-func (e *closedError) Error() string {
-	return "ask the daemon: it closed the connection without an answer"
-}
-func (e *closedError) Unwrap() error { return e.err }
+func (e *closedError) Error() string   { return ErrEnded.Error() }
+func (e *closedError) Unwrap() []error { return []error{ErrEnded, e.err} }
 
 // withoutCall returns the reason in an error of package net, without the network, its addresses and the system call.
 func withoutCall(err error) error {

@@ -31,7 +31,8 @@ func (c *Client) Follow(ctx context.Context, id string, stream Stream[Event], ta
 		}
 		lost++
 		if ctx.Err() != nil || lost > 3 || CodeOf(err) != "" || errors.Is(err, ErrNoDaemon) {
-			return fmt.Errorf("the daemon is gone, and the command with it: %w", err)
+			return fmt.Errorf("the daemon is gone, and the command with it; sbx changes has what it wrote, unless it wrote to "+
+				"the project itself: %w", err)
 		}
 		time.Sleep(50 * time.Millisecond)
 		stream, err = c.ExecEvents(ctx, EventsRequest{ID: id, FromSeq: next})

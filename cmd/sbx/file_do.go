@@ -151,7 +151,11 @@ func wireErrorOf(err error) *ipc.Error {
 	if errors.As(err, &e) {
 		return e
 	}
-	return &ipc.Error{Code: "client", Message: err.Error()}
+	e = &ipc.Error{Code: "client", Message: err.Error()}
+	if errors.Is(err, ipc.ErrEnded) {
+		e.Hint = "sbx undo --list and sbx changes say whether it was done; an undo is finished by the next daemon"
+	}
+	return e
 }
 
 // fileStatus returns the exit status of an error, and the outcome in a word.
