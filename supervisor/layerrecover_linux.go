@@ -99,6 +99,9 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (c *Changes, err e
 		}
 		return c, r.l.Drop()
 	}
+	if r.l.Status() == layer.Held && note.Had == nil { // nothing landed: no worker is needed, which might not start
+		return c, r.heldByDeath(note)
+	}
 	err = r.worker(s.ctx, func(w *worker.Client, dir *os.File) error {
 		landed := r.l.Status() != layer.Mounted && r.l.Status() != layer.Moving && !slices.Equal(r.l.At(), r.hadAll())
 		switch {
@@ -118,19 +121,24 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (c *Changes, err e
 		if err != nil {
 			return err
 		}
-		if r.l.Set().Empty() {
-			return r.l.Drop()
-		}
-		if note.Held == "" && note.Boot != s.notes.Boot() {
-			return fmt.Errorf("%w; the machine went down meanwhile, so that what its command wrote last may be missing", errHeld)
-		}
-		return errHeld
+		return r.heldByDeath(note)
 	})
-	unread := err != nil && r.l.Status() == layer.Mounted && s.ctx.Err() == nil // the next daemon tries again
-	if errors.Is(err, errHeld) || unread {
+	if unread := err != nil && r.l.Status() == layer.Mounted && s.ctx.Err() == nil; unread { // the next daemon tries again
 		err = errors.Join(err, r.note(cmp.Or(note.Held, err.Error())))
 	}
 	return c, err
+}
+
+// heldByDeath notes that a change set of which nothing landed is held, and returns errHeld. An empty one is dropped.
+func (r *layeredRun) heldByDeath(note layerNote) error {
+	if r.l.Set().Empty() {
+		return r.l.Drop()
+	}
+	err := errHeld
+	if note.Held == "" && note.Boot != r.s.notes.Boot() {
+		err = fmt.Errorf("%w; the machine went down meanwhile, so that what its command wrote last may be missing", errHeld)
+	}
+	return errors.Join(err, r.note(cmp.Or(note.Held, err.Error())))
 }
 
 // keepRecovered keeps the undo of a landing whose end nobody noted.
