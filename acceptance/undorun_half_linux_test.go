@@ -63,6 +63,7 @@ func TestUndoThatWasCutOff(t *testing.T) {
 // R-LY-11: a run that changes and one that deletes 5,000 files are undone whole, by the limits of a default
 // configuration. $ACCEPTANCE_UNDO_FILES is another number.
 func TestUndoOfManyFiles(t *testing.T) {
+	t.Parallel()
 	n := atLeastOne(t, "ACCEPTANCE_UNDO_FILES", 5000)
 	a := ordinaryActor(t)
 	a.layered()
