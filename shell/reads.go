@@ -148,6 +148,7 @@ func (j *judging) readable(state *callState, at place, f *finding) {
 	case j.ownGlob(at):
 		j.verdict.Sandboxed = true
 	case !at.readable && !ownSource(at.path):
+		at.readable = j.shown(at.path) // the words show that it is read, and not written
 		j.outside(at, false)
 		f.ask(RiskNormal, j.cmd.show(at.path)+" is outside the project")
 	}

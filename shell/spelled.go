@@ -71,14 +71,18 @@ const maxSpelled = 64
 func spelled(c *analysis.Call) [][]analysis.Word {
 	forms := [][]analysis.Word{nil}
 	for _, w := range c.Args {
-		var next [][]analysis.Word
-		for _, words := range alternativesOf(w) {
-			for _, form := range forms {
-				next = append(next, append(slices.Clone(form), words...))
-			}
-		}
-		if len(next) > maxSpelled {
+		alternatives := alternativesOf(w)
+		if len(alternatives)*len(forms) > maxSpelled {
 			return [][]analysis.Word{c.Args}
+		}
+		var next [][]analysis.Word
+		for i, words := range alternatives {
+			for _, form := range forms {
+				if i < len(alternatives)-1 {
+					form = slices.Clone(form)
+				}
+				next = append(next, append(form, words...))
+			}
 		}
 		forms = next
 	}

@@ -152,13 +152,13 @@ func inPlace(c *analysis.Call) bool {
 }
 
 // outside records a place outside the project. The policy contained covers it where the command has a directory of its
-// own there, or does not write what the sandbox shows.
+// own there, or does not write what every command may read.
 func (j *judging) outside(at place, written bool) {
 	j.verdict.Outside = true
 	j.noteBlockedPath(blockOutside, at.path)
 	own := privateTemporary(at.path, j.cmd.project()) && (at.path == "/tmp" || j.absent("/tmp/"+firstBelow(at.path))) ||
 		j.ownGlob(at)
-	j.beyond = j.beyond || !own && (written || !at.readable && !j.shown(at.path))
+	j.beyond = j.beyond || !own && (written || !at.readable)
 }
 
 // inPlaceWriters are those of the writers that open the file that they write under its own name.
