@@ -32,7 +32,8 @@ func TestAbsentCommandIsNotAsked(t *testing.T) {
 		}{
 			{[]string{"--", "no-such-command", "x"}, false},
 			{[]string{"--", "touch", "x"}, true},
-			{[]string{"-c", "no-such-command x"}, true},
+			{[]string{"-c", "no-such-command x"}, false},
+			{[]string{"-c", "no-such-command x; touch x"}, true},
 			{[]string{"--", "./no-such-command"}, false},
 			{[]string{"--", "no/such/command"}, false},
 			{[]string{"--", "/usr/bin/no-such-command"}, false},

@@ -127,7 +127,10 @@ func (s *Supervisor) planned(e *Exec, cfg *config.Config, j *judgement, p profil
 	})
 	if err == nil {
 		held := len(j.above) > 0 && strings.Contains(startedAs(e.Request), "/") // a held change set may have it
-		j.absent = !held && absent(e.Request, j.verdict, j.plan.Profile, command.Env)
+		// A preset that shows the program of a line is an answer to its question.
+		preset := func(u unseenProgram) bool { return u.preset != "" }
+		offered := e.Request.Line != "" && slices.ContainsFunc(unseenPrograms(e.Session, e.Request, command.Env), preset)
+		j.absent = !held && !offered && absent(e.Request, j.verdict, j.plan.Profile, command.Env)
 	}
 	return err
 }

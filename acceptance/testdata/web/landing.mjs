@@ -10,21 +10,21 @@ async function redraw(page) {
 const failed = await scenarios({
   async "a landing asks with its files"(browser) {
     const page = await open(browser, { viewport: { width: 390, height: 844 } });
-    const plant = `python3 -c "open('.envrc', 'w').write('use nix'); open('plain', 'w').write('x')"`;
+    const plant = `python3 -c "open('.rvmrc', 'w').write('use nix'); open('plain', 'w').write('x')"`;
     const run = sbx("run", "--json", "-c", plant);
     await page.getByText("Land what the command wrote?").waitFor();
     await page.getByText(/protected/).first().waitFor();
     await page.locator("ul.files .what").nth(1).waitFor();
-    equal(await page.locator("ul.files .what").allTextContents(), [".envrc", "plain"], "the files");
+    equal(await page.locator("ul.files .what").allTextContents(), [".rvmrc", "plain"], "the files");
     await accessible(page, "the question");
     ok(!fs.existsSync("plain"), "it landed unasked");
     await page.getByText("Let only some of the files land").click();
-    await page.getByRole("checkbox", { name: ".envrc" }).check();
+    await page.getByRole("checkbox", { name: ".rvmrc" }).check();
     await page.getByRole("button", { name: "Allow 1 of 2 files" }).waitFor();
     await accessible(page, "the picked files");
     await press(page, "Deny");
     const r = await run;
-    equal([r.code, fs.existsSync(".envrc"), fs.existsSync("plain")], [126, false, false], "after a no");
+    equal([r.code, fs.existsSync(".rvmrc"), fs.existsSync("plain")], [126, false, false], "after a no");
     await page.getByRole("link", { name: "Changes" }).click();
     await page.getByRole("button", { name: /python3/ }).click();
     await page.getByText("What this command wrote").waitFor();
@@ -35,7 +35,7 @@ const failed = await scenarios({
 
   async "a yes is for some of the files"(browser) {
     const page = await open(browser);
-    const plant = `python3 -c "open('.envrc', 'w').write('use nix'); open('plain', 'w').write('x')"`;
+    const plant = `python3 -c "open('.rvmrc', 'w').write('use nix'); open('plain', 'w').write('x')"`;
     const run = sbx("run", "--json", "-c", plant);
     await page.getByText("Land what the command wrote?").waitFor();
     await page.getByText("Let only some of the files land").click();
@@ -47,11 +47,11 @@ const failed = await scenarios({
     await redraw(page);
     await press(page, "Allow");
     const r = await run;
-    equal([r.code, fs.existsSync(".envrc"), fs.existsSync("plain")], [0, false, true], "after a yes to one file");
+    equal([r.code, fs.existsSync(".rvmrc"), fs.existsSync("plain")], [0, false, true], "after a yes to one file");
     equal(JSON.parse(r.out).changes.landed, false, "the others");
     await page.getByRole("link", { name: "Changes" }).click();
     await page.getByRole("button", { name: /let only others of its paths land/ }).click();
-    await page.getByText(".envrc").first().waitFor();
+    await page.getByText(".rvmrc").first().waitFor();
     await press(page, "Drop all");
     await press(page, "Allow");
     await page.getByText("Nothing is held.").waitFor();
