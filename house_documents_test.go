@@ -187,6 +187,9 @@ var (
 func TestChosenTests(t *testing.T) {
 	exists := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && path != "." && strings.HasPrefix(d.Name(), ".") {
+			return filepath.SkipDir // .cache has a Debian whose files come and go
+		}
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}

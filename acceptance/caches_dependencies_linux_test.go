@@ -77,6 +77,7 @@ set = {GOPROXY = "http://good.example/go", GONOSUMDB = "*", GOTOOLCHAIN = "local
 		if err := os.WriteFile(filepath.Join(second, "of"), []byte(of), 0o644); err != nil {
 			t.Fatal(err)
 		}
+		a.chown(filepath.Join(second, "of"))
 		r = a.sbx("run", "--", "/usr/bin/python3", "spoil.py")
 		_, err := os.Lstat(filepath.Join(of, "planted"))
 		if r.code != 0 || err == nil || !strings.Contains(r.out, "other: refused") {
@@ -119,7 +120,7 @@ var dependencyLines = []struct{ command, want string }{
 // removeCaches removes the caches of projects whose name begins so. Go's are read-only, and a daemon may delete an
 // emptied one meanwhile.
 func (a *actor) removeCaches(name string) {
-	a.sh("for d in ~/.cache/sandboxd/" + name + "-*; do chmod -R u+w $d 2>/dev/null || true; rm -rf $d; done")
+	a.sh("for d in ~/.cache/sandboxd/" + name + "-*; do until chmod -R u+w $d 2>/dev/null; rm -rf $d 2>/dev/null; do sleep 0.1; done; done")
 }
 
 // cacheOf is the cache of a project's tools.
@@ -157,6 +158,7 @@ for dir in open("of").read().split() if os.path.exists("of") else []:
 	if err := os.WriteFile(filepath.Join(a.project, "spoil.py"), []byte(spoil), 0o644); err != nil {
 		a.t.Fatal(err)
 	}
+	a.chown(filepath.Join(a.project, "spoil.py"))
 }
 
 // personsCaches describes the parts of the person's caches for this test's dependencies: other tests of this user may

@@ -47,19 +47,19 @@ description = "Path not in any sandbox"
 		"modes/interactive": blocks,
 		"modes/strict":      blocks,
 		"modes/approve-all": blocks,
-		// The author of the tool decides: the payload of write lacks the content.
+		// Over the socket the content of a write is shown, and part of a yes; so it is the same here.
 		"session/coarse": func(s *approvaltest.Scenario) {
 			eachCall(s, []string{"a", "b"}, func(c *approvaltest.Call) {
-				c.Tool, c.Args = "write", map[string]any{"file_path": "data", "content": c.Name}
+				c.Tool, c.Args = "write", map[string]any{"file_path": "data", "content": "x"}
 			})
 		},
 		"decorator": func(s *approvaltest.Scenario) {
 			eachCall(s, []string{"mail", "mail2"}, func(c *approvaltest.Call) {
-				c.Tool, c.Args = "write", map[string]any{"file_path": "to/a.example", "content": "secret of " + c.Name}
+				c.Tool, c.Args = "write", map[string]any{"file_path": "to/a.example", "content": "Hi"}
 			})
 			eachWant(s, "mail", func(w *approvaltest.Want) {
 				if w.State == approvaltest.Open {
-					w.Text = `write(file_path="to/a.example")` // and not the content
+					w.Text = "write: Create file: "
 				}
 			})
 		},

@@ -50,7 +50,8 @@ func (a *actor) landing(seen func(q ipc.Approval) (yes bool), args ...string) (o
 
 // plant returns a line of Python that writes a file, which its words do not show.
 func plant(name, content string) string {
-	name = name[:len(name)/2] + "' '" + name[len(name)/2:] // a name of credentials would ask before the run
+	at := max(len(name)-3, 0)
+	name = name[:at] + "' '" + name[at:] // a name of credentials would ask before the run
 	return `python3 -c "import os; n = '` + name + `'; os.makedirs(os.path.dirname(n) or '.', exist_ok=True); ` +
 		`open(n, 'a').write('` + content + `')"`
 }

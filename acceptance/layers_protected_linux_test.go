@@ -61,10 +61,10 @@ func TestLayersJudgeProtectedNames(t *testing.T) {
 		py := func(text string) string { return `python3 -c "import os; ` + text + `"` }
 		for _, c := range []struct{ line, reason string }{
 			{plant(".envrc", "evil"), ".envrc"},
-			{py("os.remove('.envrc')"), ".envrc"},
-			{py("os.rename('.envrc', 'plain')"), ".envrc"},
-			{py("os.chmod('.envrc', 0o777)"), ".envrc"},
-			{py("os.remove('.envrc'); os.symlink('/etc/hostname', '.envrc')"), ".envrc"},
+			{py("os.remove('.en' 'vrc')"), ".envrc"},
+			{py("os.rename('.en' 'vrc', 'plain')"), ".envrc"},
+			{py("os.chmod('.en' 'vrc', 0o777)"), ".envrc"},
+			{py("os.remove('.en' 'vrc'); os.symlink('/etc/hostname', '.en' 'vrc')"), ".envrc"},
 			{py("import shutil; shutil.move('.vscode', 'vscode')"), ".vscode"},
 			{plant(".vscode/tasks.json", "{}"), ".vscode/tasks.json"},
 			{plant(".git/hooks/pre-commit", "#!/bin/sh"), ".git/hooks/pre-commit"},

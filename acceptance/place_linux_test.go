@@ -190,7 +190,7 @@ func TestSessionPlaceMounts(t *testing.T) {
 		}
 		a.configured("[sandbox]\nread = [\""+top+"/way/data\"]\n[sandbox.limits]\ntmp = \"4MiB\"\n", "--mode", "approve-all")
 		s := a.openProgram()
-		if r := s.run("echo first > /tmp/shared"); r.code != 0 {
+		if r := s.run("echo first > /tmp/of-session"); r.code != 0 {
 			t.Fatal(r)
 		}
 		for _, line := range []string{
@@ -201,12 +201,12 @@ func TestSessionPlaceMounts(t *testing.T) {
 				t.Errorf("%s: got %v, want a failure", line, r)
 			}
 		}
-		s.run("rm -rf /tmp/* 2>/dev/null; ln -s /etc /tmp/more; echo first > /tmp/shared")
-		read := "cat /tmp/shared " + top + "/way/data/file"
+		s.run("rm -rf /tmp/* 2>/dev/null; ln -s /etc /tmp/more; echo first > /tmp/of-session")
+		read := "cat /tmp/of-session " + top + "/way/data/file"
 		if r := s.run(read); r.out != "first\nthe host's\n" {
 			t.Errorf("%s: got %v", read, r)
 		}
-		wait := s.begin("touch /tmp/begun; while [ -e /tmp/shared ]; do sleep 0.1; done; cat " + top + "/way/data/file")
+		wait := s.begin("touch /tmp/begun; while [ -e /tmp/of-session ]; do sleep 0.1; done; cat " + top + "/way/data/file")
 		eventually(a.t, "the command has begun", func() bool {
 			found, _ := filepath.Glob(filepath.Join(a.stateDir(), "places", s.id+"-*", "tmp-*", "begun"))
 			return len(found) > 0

@@ -150,6 +150,9 @@ func (w Words) Spelled(at int) bool {
 	return !w.words[at].wild || wild && (short || strings.Contains(known, "="))
 }
 
+// Bare reports whether the pattern is a command's name alone, with any words behind it.
+func (w Words) Bare() bool { return len(w.words) == 1 || len(w.words) == 2 && w.words[1].text == "*" }
+
 // Only returns the pattern without further words: it names and permits only commands of exactly
 // its words.
 func (w Words) Only() Words {

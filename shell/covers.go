@@ -23,7 +23,7 @@ func (j *judging) covers(c *analysis.Call, words pattern.Words, by string, sandb
 		return true // it only reads, in any directory
 	}
 	argv, _ := c.Argv()
-	kinds := carried.All
+	kinds := beyond(words, argv)
 	if len(sandboxes) > 0 {
 		kinds &^= carried.File // inSandboxes has checked every path
 	}
@@ -47,6 +47,15 @@ func (j *judging) covers(c *analysis.Call, words pattern.Words, by string, sandb
 	}
 	state.uncoveredWhy = orElse(state.uncoveredWhy, by+" is for the project's root, and this runs in "+where)
 	return false
+}
+
+// beyond returns the kinds of words that a pattern does not permit unless it spells them out. Where it permits curl
+// alone, which names no host, it permits one URL as well as several.
+func beyond(words pattern.Words, argv []string) carried.Kind {
+	if len(argv) > 0 && carried.Base(argv[0]) == "curl" && words.Bare() {
+		return carried.All &^ carried.Host
+	}
+	return carried.All
 }
 
 // sedScript returns a script among the words of sed that the pattern does not spell, and that may run a program or

@@ -268,9 +268,9 @@ func (r rule) permissive() bool { return r.allowed && !r.asks }
 func (r rule) matches(args []analysis.Word) bool {
 	if r.permissive() {
 		argv, _ := (&analysis.Call{Args: args}).Argv()
-		beyond := carried.Find(argv, carried.All, r.words.Spelled)
+		found := carried.Find(argv, beyond(r.words, argv), r.words.Spelled)
 		return r.words.Permits(analysis.Plain(args)) &&
-			!slices.ContainsFunc(beyond, func(w carried.Word) bool { return w.IfFile == "" })
+			!slices.ContainsFunc(found, func(w carried.Word) bool { return w.IfFile == "" })
 	}
 	return names(r.words, args) == pattern.Yes
 }

@@ -19,8 +19,7 @@ import (
 
 // pathArguments are the names of the arguments that hold a path.
 var pathArguments = []string{
-	"file_path", "filePath", "path", "absolute_path", "notebook_path", "dir_path", "directory", "target_file", "file",
-	"filename",
+	"file_path", "filePath", "path", "absolute_path", "notebook_path", "dir_path", "directory", "target_file",
 }
 
 // patternArguments are the names of the arguments that hold a pattern or text for people, and no path.

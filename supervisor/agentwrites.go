@@ -19,7 +19,8 @@ func (s *Supervisor) judgeChanges(ctx context.Context, sess *Session, peer Peer,
 	class, q := &call.Class, call.Request
 	changes, known := changesOf(sess.Home, r, class.Act)
 	if !known {
-		class.Protected, q.Risk = true, approval.RiskHigh
+		named := slices.ContainsFunc(pathArguments, func(name string) bool { return r.Args[name] != nil })
+		class.Protected, q.Risk = class.Protected || named, approval.RiskHigh
 		q.Reasons = append(q.Reasons, "only the agent knows which file it would change")
 	}
 	safe, judged := known && class.Rule == approval.RuleNone && !class.Asks, []*fileJudgement{}

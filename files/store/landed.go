@@ -34,7 +34,7 @@ func landedName(id string) string { return filepath.Join("undo", id, "c") }
 type landed struct {
 	name, hash string
 	size       int64
-	open       bool // another program may have the linked file open for writing
+	linked     bool // it is the file that was displaced, which other programs may have open
 }
 
 // Landing starts keeping what a landing displaced, under the id of the coming change.
@@ -89,7 +89,7 @@ func (k *Landed) content(one *landed, src *os.File, size int64) error {
 	opened := fmt.Sprintf("/proc/self/fd/%d", src.Fd())
 	if st.Nlink == 1 && st.Mode&0o400 != 0 &&
 		unix.Linkat(unix.AT_FDCWD, opened, unix.AT_FDCWD, full, unix.AT_SYMLINK_FOLLOW) == nil {
-		one.open = !tree.Quiet(src)
+		one.linked = true
 		one.size, err = io.Copy(h, io.NewSectionReader(src, 0, size))
 	} else {
 		var dst *os.File
@@ -167,7 +167,7 @@ func (s *Store) KeepLanded(r Record, root string, steps []files.Step, k *Landed)
 			return fmt.Errorf("keep run %q: %w", r.ID, err)
 		}
 		one := k.got[rel]
-		if r.Contents[i] = one.name; one.open {
+		if r.Contents[i] = one.name; one.linked && s.opened(one.name) {
 			r.Open = append(r.Open, i)
 		}
 	}
@@ -175,6 +175,16 @@ func (s *Store) KeepLanded(r Record, root string, steps []files.Step, k *Landed)
 		return fmt.Errorf("keep run %q: %w", r.ID, err)
 	}
 	return s.made(r)
+}
+
+// opened reports whether another program may have a kept content open.
+func (s *Store) opened(name string) bool {
+	f, err := os.Open(filepath.Join(s.dir, name))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return !tree.Unopened(f)
 }
 
 // Bytes is what a change with these steps takes of Options.KeepBytes.

@@ -28,6 +28,9 @@ func deep(t *testing.T, top, name string, levels int) {
 			err = unix.Mkdirat(fd, below, 0o700)
 		}
 		var file int
+		if err != nil {
+			break
+		}
 		if file, err = unix.Openat(fd, below+"/f", unix.O_CREAT|unix.O_WRONLY, 0o400); err == nil {
 			unix.Close(file)
 			err = unix.Fchmodat(fd, below, 0, 0)

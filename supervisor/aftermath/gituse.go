@@ -257,12 +257,6 @@ func (w *walker) name(at string, as naming, from ...string) {
 	}
 }
 
-// inside resolves a path, and reports whether it is in one of the trees.
-func (w *walker) inside(at string) (real string, ok bool) {
-	real, _, err := git.Resolve(w.host(), at)
-	return real, err == nil && w.rootAbove(real) != ""
-}
-
 // rootAbove returns the tree that a path is in, or "".
 func (f *found) rootAbove(at string) string {
 	for _, root := range f.roots {
