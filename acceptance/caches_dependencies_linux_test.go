@@ -120,7 +120,8 @@ var dependencyLines = []struct{ command, want string }{
 // removeCaches removes the caches of projects whose name begins so. Go's are read-only, and a daemon may delete an
 // emptied one meanwhile.
 func (a *actor) removeCaches(name string) {
-	a.sh("for d in ~/.cache/sandboxd/" + name + "-*; do until chmod -R u+w $d 2>/dev/null; rm -rf $d 2>/dev/null; do sleep 0.1; done; done")
+	a.sh("for d in ~/.cache/sandboxd/" + name + "-*; do " +
+		"until chmod -R u+w $d 2>/dev/null; rm -rf $d 2>/dev/null; do sleep 0.1; done; done")
 }
 
 // cacheOf is the cache of a project's tools.
