@@ -98,6 +98,11 @@ keystrokes:
 	WEB_KEYSTROKES=1000000 $(GO) test ./cmd/sbx -run TestPageGrammar -count=1 -v
 	PTY_KEYSTROKES=1000 $(GO) test ./cmd/sbx -run TestScreenKeystrokes -count=1 -v -timeout 6h
 
+# Campaigns try root and an ordinary user, where make test has one of them.
+
+sessions sandbox-deaths git-search escapes-direct layers-deaths layers-conflicts workloads vendors pictures: \
+	export ACCEPTANCE_USERS = both
+
 # A thousand sessions with a job each, as root and as a user, with each back end: nothing is left of them.
 sessions:
 	for backend in bwrap native; do SESSIONS=1000 ACCEPTANCE_BACKEND=$$backend $(GO) test ./acceptance -count=1 -timeout 2h \

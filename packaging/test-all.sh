@@ -18,6 +18,7 @@ if ! [[ $shard =~ ^([1-9][0-9]*)/([1-9][0-9]*)$ ]] || [ "${BASH_REMATCH[1]}" -gt
 fi
 number=${BASH_REMATCH[1]} of=${BASH_REMATCH[2]}
 . packaging/suite.sh
+export ACCEPTANCE_USERS=both # of the campaigns, too
 
 # part K N PACKAGE: a pattern of every Nth test of a package, by the order of their names.
 part() {
@@ -25,10 +26,10 @@ part() {
 		paste -sd '|' | sed 's/^/^(/; s/$/)$/'
 }
 # What has jobs of its own below.
-campaigns='LayerDeaths|LayerConflicts|GitSearch|EscapeCatalogueDirect|JobsLeaveNothing|ForcedDeathsLeaveNothing|DayWorkloads|LayeredTools'
+campaigns='LayerDeaths|LayerConflicts|GitSearch|EscapeCatalogueDirect|JobsLeaveNothing|ForcedDeathsLeaveNothing'
 
 acceptance() { # acceptance BACKEND K N: a part of all tests for both users
-	ACCEPTANCE_USERS=both ACCEPTANCE_ALL=1 ACCEPTANCE_BACKEND=$1 run -count=1 -timeout 2h -run "$(part "$2" "$3" ./acceptance)" ./acceptance
+	ACCEPTANCE_ALL=1 ACCEPTANCE_BACKEND=$1 run -count=1 -timeout 2h -run "$(part "$2" "$3" ./acceptance)" ./acceptance
 }
 # Left out are tests of layers, for which bwrap 0.11 is needed, and those that have the same programs for both back ends.
 bwrap=(
@@ -44,7 +45,7 @@ bwrap=(
 )
 bwrap() {
 	SANDBOX_BACKEND=bwrap run -count=1 -timeout 20m ./sandbox
-	ACCEPTANCE_USERS=both ACCEPTANCE_BACKEND=bwrap run -count=1 -timeout 1h -run "^Test($(IFS='|' && echo "${bwrap[*]}"))\$" ./acceptance
+	ACCEPTANCE_BACKEND=bwrap run -count=1 -timeout 1h -run "^Test($(IFS='|' && echo "${bwrap[*]}"))\$" ./acceptance
 }
 rooms() { run -count=1 -timeout 1h $($GO list ./... | grep -v '^sandboxd/acceptance$'); }
 races() { run -count=1 -timeout 2h -race "$@"; }

@@ -141,11 +141,12 @@ EOF
 mkdir -p /suites/cmd/sandboxd-launch
 printf '#!/bin/sh\nexec cp /usr/bin/sandboxd-launch "$1"\n' > /suites/cmd/sandboxd-launch/build.sh
 chmod +x /suites/shim/go /suites/cmd/sandboxd-launch/build.sh
+touch /suites/go.mod # below which internal/programtest finds build.sh
 suite() { # [BACKEND=…] suite NAME TESTS [SKIPPED]: the tests of one folder that match
 	local name=$1 tests=$2 as=$1${BACKEND:+ with $BACKEND} log=/var/log/suites/$1${BACKEND:+-$BACKEND}.log
 	[ -x "/suites/$name/$name.test" ] || return 0
 	[ -z "$(cat /suites/run)" ] || tests=$(cat /suites/run)
-	if (cd "/suites/$name" && PATH=/suites/shim:$PATH HOME=/root ACCEPTANCE_BACKEND=${BACKEND-} DIFFERENTIAL_PROFILES=12 ACCEPTANCE_SLOW=10 nice -n 0 "./$name.test" -test.v -test.timeout 4h -test.run "$tests" ${3:+-test.skip "$3"}) > "$log" 2>&1; then
+	if (cd "/suites/$name" && PATH=/suites/shim:$PATH HOME=/root ACCEPTANCE_USERS=both ACCEPTANCE_BACKEND=${BACKEND-} DIFFERENTIAL_PROFILES=12 ACCEPTANCE_SLOW=10 nice -n 0 "./$name.test" -test.v -test.timeout 4h -test.run "$tests" ${3:+-test.skip "$3"}) > "$log" 2>&1; then
 		passed=$((passed + 1))
 		echo "ok: suite $as, $(grep -c -- '--- PASS' "$log") tests in $SECONDS s"
 	else

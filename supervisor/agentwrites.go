@@ -17,10 +17,11 @@ import (
 // the files itself. The strictest verdict counts, and the question shows the change.
 func (s *Supervisor) judgeChanges(ctx context.Context, sess *Session, peer Peer, r ToolRequest, call *approval.Call) {
 	class, q := &call.Class, call.Request
+	given := func(name string) bool { return r.Args[name] != nil }
 	changes, known := changesOf(sess.Home, r, class.Act)
+	known = known && !slices.ContainsFunc(doubtful, given)
 	if !known {
-		named := slices.ContainsFunc(pathArguments, func(name string) bool { return r.Args[name] != nil })
-		class.Protected, q.Risk = class.Protected || named, approval.RiskHigh
+		class.Protected, q.Risk = class.Protected || slices.ContainsFunc(pathArguments, given), approval.RiskHigh
 		q.Reasons = append(q.Reasons, "only the agent knows which file it would change")
 	}
 	safe, judged := known && class.Rule == approval.RuleNone && !class.Asks, []*fileJudgement{}
@@ -60,6 +61,9 @@ func (s *Supervisor) judgeChanges(ctx context.Context, sess *Session, peer Peer,
 		describeChanges(call, judged)
 	}
 }
+
+// doubtful are the names of arguments that may hold a path, which a tool may take instead of one of pathArguments.
+var doubtful = []string{"file", "filename"}
 
 // describeChanges names the files in a question, and has a yes cover these files alone: the same words may mean
 // others in another directory.

@@ -64,6 +64,8 @@ func TestAgentTools(t *testing.T) {
 		{tool: "write", args: args{"path": "~/.bashrc", "content": "x"}, refuses: true},
 		{tool: "write", args: args{"path": "@/etc/passwd", "content": "x"}, asks: true, twice: true,
 			contains: "only the agent"},
+		{tool: "write_file", args: args{"path": "new.md", "file": "/etc/passwd", "content": "x"}, asks: true, twice: true,
+			contains: "only the agent"},
 		{tool: "write", args: args{"path": ".git/hooks/pre-commit", "content": "x"}, asks: true, twice: true},
 		{tool: "edit", args: args{"path": ".git/config", "edits": []any{args{"oldText": "a", "newText": "b"}}},
 			asks: true, twice: true},

@@ -110,7 +110,7 @@ func (k *Landed) Hash(rel string) (hash string, size int64, ok bool) {
 }
 
 // wroteLater reports whether another program wrote to the file of a step after a landing had displaced it: one that had
-// it open for writing then. Otherwise another content is damage.
+// it open then. Otherwise another content is damage.
 func (s *Store) wroteLater(r Record, step int) bool {
 	state, loses := r.Steps[step].Content()
 	if !loses || !slices.Contains(r.Open, step) {

@@ -63,7 +63,8 @@ type Record struct {
 	// Contents are file names below the store, by step; "" where a step loses
 	// none.
 	Contents []string `json:"contents"`
-	// Open are the steps whose content is a file that another program had open for writing when a landing displaced it.
+	// Open are the steps whose content is a file that another program had open, for reading or writing, when a landing had
+	// displaced it.
 	Open []int `json:"open,omitempty"`
 }
 

@@ -51,17 +51,9 @@ func Put(dir, defaultBackend string) error {
 	if given != "" {
 		return copyProgram(filepath.Join(given, launcher), filepath.Join(dir, launcher))
 	}
-	return Launcher(filepath.Join(dir, launcher))
-}
-
-// Launcher compiles sandboxd-launch alone.
-func Launcher(file string) error {
-	top, err := repository()
-	if err != nil {
-		return err
-	}
+	file := filepath.Join(dir, launcher)
 	if out, err := exec.Command(filepath.Join(top, "cmd/sandboxd-launch/build.sh"), file).CombinedOutput(); err != nil {
-		return fmt.Errorf("build sandboxd-launch: %w\n%s", err, out)
+		return fmt.Errorf("build %s: %w\n%s", launcher, err, out)
 	}
 	return nil
 }
