@@ -31,6 +31,9 @@ var (
 		`(cover|cpu|mem|block|mutex)profile))$`)
 	unread  = regexp.MustCompile(`^--?[a-z-]*(exclude|ignore)[a-z-]*$`)
 	message = regexp.MustCompile(`^(--message|-[a-zA-Z]*m)$`)
+	// gitText matches the other options of git with such a text, or a pattern, and both with the text behind.
+	gitText = regexp.MustCompile(`^(--(message|grep|author|committer|format|pretty|trailer|date|since|until|after|before|` +
+		`subject-prefix|description)(=|$)|-[a-zA-Z]*m|-[SGL])`)
 
 	// remoteURL matches URLs but for those of local files.
 	remoteURL = regexp.MustCompile(`\b([a-eg-z][a-z0-9+.-]*|f[a-hj-z][a-z0-9+.-]*)://[^\s'"]*`)
@@ -118,7 +121,6 @@ func (n *naming) call(c *analysis.Call) {
 	if name == "git" {
 		sub, _ := safelist.GitSubcommand(c.Args)
 		name += " " + sub
-		n.prose = true
 	}
 	if showsNothing(name) && !(name == "printf" && anyWord(c.Args, "-v")) {
 		return
@@ -174,6 +176,11 @@ func (n *naming) words(name string, words []analysis.Word) {
 			joined && (written.MatchString(option) || unread.MatchString(option)),
 			written.MatchString(before), unread.MatchString(before),
 			strings.HasPrefix(name, "git ") && message.MatchString(before), name == "zip" && before == "-x":
+		case strings.HasPrefix(name, "git ") && (gitText.MatchString(w.Text) || gitText.MatchString(before)):
+			was := n.prose
+			n.prose = true
+			n.word(w, 0)
+			n.prose = was
 		default:
 			n.word(w, 0)
 		}
