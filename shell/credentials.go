@@ -32,8 +32,8 @@ var (
 	unread  = regexp.MustCompile(`^--?[a-z-]*(exclude|ignore)[a-z-]*$`)
 	message = regexp.MustCompile(`^(--message|-[a-zA-Z]*m)$`)
 	// gitText matches the other options of git with such a text, or a pattern, and both with the text behind.
-	gitText = regexp.MustCompile(`^(--(message|grep|author|committer|format|pretty|trailer|date|since|until|after|before|` +
-		`subject-prefix|description)(=|$)|-[a-zA-Z]*m|-[SGL])`)
+	gitText = regexp.MustCompile(`^(--(message|grep|author|committer|format|pretty|trailer|date|since|until|after|` +
+		`before|subject-prefix|description)(=|$)|-[a-zA-Z]*m|-[SGL])`)
 
 	// remoteURL matches URLs but for those of local files.
 	remoteURL = regexp.MustCompile(`\b([a-eg-z][a-z0-9+.-]*|f[a-hj-z][a-z0-9+.-]*)://[^\s'"]*`)
