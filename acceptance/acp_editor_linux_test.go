@@ -104,7 +104,7 @@ func (a *actor) edit(capabilities string, args ...string) *editor {
 		defer cancel()
 		select {
 		case <-read:
-		case <-time.After(30 * time.Second):
+		case <-time.After(patience):
 			a.t.Error("the agent does not end with its input")
 			cancel()
 		}
@@ -144,7 +144,7 @@ func (e *editor) line() string {
 			e.t.Fatal("sbx acp has ended")
 		}
 		return line
-	case <-time.After(60 * time.Second):
+	case <-time.After(patience):
 		e.t.Fatal("nothing reached the editor in a minute")
 		return ""
 	}

@@ -27,7 +27,7 @@ exit 0`
 func TestAgentWorktree(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
-		st := newStage(a, shortTimes)
+		st := newStage(a, answeredTimes)
 		asked := answerAll(t, st, ipc.Answer{Allow: true})
 		run := func(name string) result {
 			return a.sbx("run", "--agent", "--worktree", name, "--", "sh", "-c", inWorktree, "agent", name)

@@ -125,7 +125,7 @@ func TestLandlockAloneIsAcceptedByName(t *testing.T) {
 		}
 		select {
 		case <-exited:
-		case <-time.After(30 * time.Second):
+		case <-time.After(patience):
 			t.Error("the daemon does not end")
 			cmd.Process.Kill()
 		}

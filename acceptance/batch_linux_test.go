@@ -22,7 +22,7 @@ func (st *stage) asking(t *testing.T) ipc.Approval { return st.open(t, 1)[0] }
 func (st *stage) open(t *testing.T, n int) []ipc.Approval {
 	t.Helper()
 	var list []ipc.Approval
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		l, err := st.person().Approvals(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -287,7 +287,7 @@ func (b batches) malformed(t *testing.T) {
 // quiet waits until no command of the daemon runs.
 func (st *stage) quiet(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		status, err := st.person().Status(t.Context())
 		if err == nil && status.Running == 0 {
 			return

@@ -120,7 +120,7 @@ func (r *suiteRun) answered() int {
 }
 
 func (r *suiteRun) step(s suiteStep) error {
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(30 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(30 * time.Millisecond) {
 		err := r.once(s)
 		if err == nil || !s.Retry || time.Now().After(deadline) {
 			return err
@@ -145,7 +145,7 @@ func (r *suiteRun) once(s suiteStep) error {
 		before := r.answered()
 		go func() { done <- r.client.call(r.t.Context(), q) }()
 		// What follows is for it to see: a stream begins with a comment.
-		for deadline := time.Now().Add(20 * time.Second); strings.HasSuffix(s.Op, "events") && r.answered() == before &&
+		for deadline := time.Now().Add(patience); strings.HasSuffix(s.Op, "events") && r.answered() == before &&
 			len(done) == 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				return errors.New("it does not begin")

@@ -79,7 +79,7 @@ func (g *messages) next(id string) (map[string]any, error) {
 }
 
 func (g *messages) find(id string, pick func([]map[string]any) map[string]any) (map[string]any, error) {
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		g.mu.Lock()
 		m := pick(g.all[id])
 		g.mu.Unlock()

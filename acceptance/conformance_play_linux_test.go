@@ -190,7 +190,7 @@ func (p *performance) sessions(name string) (list []*opened) {
 }
 
 func (p *performance) close(name string) (stats approval.Stats, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second) // also when the test is over
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // also when the test is over
 	defer cancel()
 	for _, o := range p.sessions(name) {
 		closed, err := o.client.CloseSession(ctx, ipc.CloseRequest{Session: o.id})
@@ -344,7 +344,7 @@ func (p *performance) run(m *made) error {
 
 // rest waits until a call has come to rest.
 func (p *performance) rest(m *made) error {
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(patience); ; {
 		select {
 		case <-m.done:
 			return p.heard(m)

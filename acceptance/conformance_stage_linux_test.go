@@ -27,6 +27,8 @@ const (
 	shortTimeout = 3 * time.Second // also for lifetimes of grants and modes
 	shortRemote  = 5 * time.Second
 	shortTimes   = "[approval]\ntimeout = \"3s\"\ntimeout_remote = \"5s\"\n"
+	// answeredTimes is for a stage on which every question that matters is answered, be the machine ever so busy.
+	answeredTimes = "[approval]\ntimeout = \"60s\"\ntimeout_remote = \"60s\"\n"
 )
 
 func (a *actor) configFile() string { return filepath.Join(a.dir, "config.toml") }
@@ -264,5 +266,5 @@ func command(line string) func(*approvaltest.Call) {
 
 // within bounds one step; nothing in it waits for a person longer.
 func within(t *testing.T) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.Context(), 30*time.Second)
+	return context.WithTimeout(t.Context(), patience)
 }

@@ -299,7 +299,7 @@ func TestContainedLetsReadCredentials(t *testing.T) {
 	bothUsers(t, func(t *testing.T, a *actor) {
 		a.repository()
 		a.sh("echo KEY=value > .env && mkdir keys && echo key > keys/id_rsa")
-		st := newStage(a, shortTimes)
+		st := newStage(a, answeredTimes)
 		a.sbx("trust", "--contained")
 		var asked, offered atomic.Int32
 		st.persons["terminal"].answering(t, func(q ipc.Approval) ipc.Answer {
@@ -330,7 +330,7 @@ func TestContainedLetsReadCredentials(t *testing.T) {
 					c.why, c.asked, c.offered)
 			}
 		}
-		st.configure(t, shortTimes+"[network]\nmode = \"loopback\"\nhost_ports = [26379]\n")
+		st.configure(t, answeredTimes+"[network]\nmode = \"loopback\"\nhost_ports = [26379]\n")
 		if got := a.reason("source .env; touch z"); got != "" {
 			t.Errorf("where a port of this machine is open: %q", got)
 		}

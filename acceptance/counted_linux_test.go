@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // counted are the daemon's arguments with which it can be asked for its numbers.
@@ -25,7 +24,7 @@ func (a *actor) number(name string) int64 {
 	tr := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}}
-	resp, err := (&http.Client{Transport: tr, Timeout: 20 * time.Second}).Get("http://sandboxd/metrics")
+	resp, err := (&http.Client{Transport: tr, Timeout: patience}).Get("http://sandboxd/metrics")
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func TestLostSockets(t *testing.T) {
 		select {
 		case <-ended:
 			a.daemon = nil
-		case <-time.After(60 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("the daemon still runs, though no client can find it")
 		}
 		if got := a.sbx("run", "--", "git", "status", "--short"); got.code != 0 {
@@ -160,7 +160,7 @@ func TestDaemonLeavesWhenIdle(t *testing.T) {
 		go func() { daemon.Wait(); close(exited) }()
 		select {
 		case <-exited:
-		case <-time.After(20 * time.Second):
+		case <-time.After(patience):
 			t.Error("it stays")
 			daemon.Process.Signal(syscall.SIGKILL)
 			<-exited

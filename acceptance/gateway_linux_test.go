@@ -82,7 +82,7 @@ func (v *visitor) request(method, path string, body any, change func(*http.Reque
 	if change != nil {
 		change(r)
 	}
-	client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Do(r)
 	if err != nil {
 		v.a.t.Fatal(err)
@@ -112,7 +112,7 @@ func (a *actor) ask(command string) (id string, ended <-chan result) {
 		}
 		done <- result{out.String(), fmt.Sprint(errs.String(), err), code}
 	}()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		var list ipc.ApprovalList
 		if json.Unmarshal([]byte(a.sbx("pending", "--json").out), &list) != nil {
 			continue
@@ -476,7 +476,7 @@ func (v *visitor) stream(path string) func(kind string) map[string]any {
 	}()
 	return func(kind string) map[string]any {
 		v.a.t.Helper()
-		for late := time.After(30 * time.Second); ; {
+		for late := time.After(patience); ; {
 			select {
 			case line := <-lines:
 				var e map[string]any

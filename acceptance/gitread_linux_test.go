@@ -309,7 +309,7 @@ func TestGitReadsRunNothing(t *testing.T) {
 // run runs a line as the daemon does, outside of any sandbox.
 func (c gitReadCase) run(t *testing.T, script string, env map[string]string, argv ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if script != "" {
 		argv = []string{"bash", "--noprofile", "--norc", "-c", script}

@@ -205,7 +205,7 @@ func (h *hangUp) perform(line string) {
 		return
 	}
 	got, want := h.observe(verb, rest)
-	for deadline := time.Now().Add(30 * time.Second); repeat && got != want && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); repeat && got != want && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
 		got, want = h.observe(verb, rest)
 	}

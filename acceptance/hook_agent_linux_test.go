@@ -34,7 +34,7 @@ for s in servers:
 func TestHookKnowsOurServer(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
-		st := newStage(a, shortTimes)
+		st := newStage(a, answeredTimes)
 		asked := answerAll(t, st, ipc.Answer{Mode: "soft", Note: "no"})
 		sbx := filepath.Join(bin, "sbx")
 		a.sh("cp " + filepath.Join(bin, "sbx-mcp") + " .")
@@ -77,7 +77,7 @@ func TestHookKnowsOurServer(t *testing.T) {
 				)
 			}
 		}
-		st.configure(t, shortTimes+"[[tools.rules]]\ntool = \"mcp__sandboxd__exec\"\ndecision = \"deny\"\n")
+		st.configure(t, answeredTimes+"[[tools.rules]]\ntool = \"mcp__sandboxd__exec\"\ndecision = \"deny\"\n")
 		r := a.do(strings.NewReader(call("claude", a.project, "mcp__sandboxd__exec", map[string]any{})),
 			"/usr/bin/python3", "-c", fakeAgent, string(jsonOf(t, [][]string{ours})),
 			string(jsonOf(t, []string{sbx, "hook", "claude"})))
@@ -125,7 +125,7 @@ print("after:", subprocess.run(spec["ours"], input=json.dumps(call), capture_out
 func TestHookBesideAnother(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
-		st := newStage(a, shortTimes)
+		st := newStage(a, answeredTimes)
 		var yes atomic.Bool
 		var asked atomic.Int32
 		st.persons["terminal"].answering(t, func(ipc.Approval) ipc.Answer {

@@ -51,7 +51,8 @@ func TestHookInput(t *testing.T) {
 		"more fields":                 {bashCall(`{"command":"ls","run_in_background":true,"x":{"y":[]}}`), "allow"},
 	} {
 		// In mode decide the agent runs the command itself: there the answer counts.
-		decision, reason, updated := a.hook(c.input, "claude", "--mode", "decide", "--patience", "3s")
+		patience := map[string]string{"allow": "1m", "deny": "3s"}[c.want]
+		decision, reason, updated := a.hook(c.input, "claude", "--mode", "decide", "--patience", patience)
 		if decision != c.want || reason == "" || updated != nil {
 			t.Errorf("%s: %q %q %v", name, decision, reason, updated)
 		}

@@ -111,7 +111,7 @@ func bash(command string) map[string]any { return map[string]any{"command": comm
 func TestHookWraps(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
-		answerAll(t, newStage(a, shortTimes), ipc.Answer{Allow: true})
+		answerAll(t, newStage(a, answeredTimes), ipc.Answer{Allow: true})
 		for _, v := range []struct{ name, version string }{{"claude", "2.1.330"}, {"codex", "0.169.0"}, {"gemini", "0.61.0"},
 			{"copilot", "1.0.102"}, {"opencode", "1.18.33"}, {"pi", "0.73.1"}} {
 			wrap := func(command string) string {
@@ -180,7 +180,7 @@ func TestHookWraps(t *testing.T) {
 func TestTickets(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
-		newStage(a, shortTimes)
+		newStage(a, answeredTimes)
 		agent, person := a.agentPeer("tickets"), a.personPeer("tickets", true)
 		ctx := t.Context()
 		a.trust(ctx, person)
@@ -353,7 +353,7 @@ func TestHookFailsClosed(t *testing.T) {
 func TestHookDecides(t *testing.T) {
 	t.Parallel()
 	a := newActor(t, "")
-	st := newStage(a, shortTimes+"[[tools.rules]]\ntool = \"Read\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = "+
+	st := newStage(a, answeredTimes+"[[tools.rules]]\ntool = \"Read\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = "+
 		"\"WebFetch\"\nwhen = { url = \"https://example.org/*\" }\ndecision = \"allow\"\n"+
 		"[[tools.rules]]\ntool = \"mcp__github__get_*\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = \"Task\"\ndecision "+
 		"= \"deny\"\n[presets]\nuse = [\"python\"]\n")
@@ -374,7 +374,8 @@ func TestHookDecides(t *testing.T) {
 		var all sync.WaitGroup // a denial waits for its patience to end
 		for _, v := range hook.Vendors {
 			all.Go(func() {
-				decision, reason, _ := a.hook(call(v.Name, a.project, c.tool, c.input), v.Name, "--patience", "1s")
+				patience := map[bool]string{true: "1m", false: "1s"}[c.allowed]
+				decision, reason, _ := a.hook(call(v.Name, a.project, c.tool, c.input), v.Name, "--patience", patience)
 				allowed := decision == "allow" || decision == "" && v.Name == "codex"
 				if allowed != c.allowed || !allowed && (decision != "deny" || reason == "") {
 					t.Errorf("%s %s %v: got %q %q, want allowed %v", v.Name, c.tool, c.input, decision, reason, c.allowed)

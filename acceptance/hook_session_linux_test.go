@@ -38,10 +38,10 @@ func event(t *testing.T, input string, fields map[string]any) string {
 func TestHookAsksBeforeItAllows(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
-		st := newStage(a, shortTimes)
+		st := newStage(a, answeredTimes)
 		input := call("claude", a.project, "Bash", bash("echo hi > made"))
-		if decision, reason, _ := a.hook(input, "claude", "--agent-version", "2.1.330"); decision != "deny" ||
-			reason == "" {
+		if decision, reason, _ := a.hook(input, "claude", "--agent-version", "2.1.330", "--patience", "2s"); decision !=
+			"deny" || reason == "" {
 			t.Fatalf("nobody has answered: got %q (%s), want a denial", decision, reason)
 		}
 		asked := answerAll(t, st, ipc.Answer{Allow: true})
@@ -78,7 +78,7 @@ func answerAll(t *testing.T, st *stage, with ipc.Answer) *atomic.Int32 {
 func TestHookOfAnotherAgent(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
-		st := newStage(a, shortTimes)
+		st := newStage(a, answeredTimes)
 		foreign := call("gemini", a.project, "run_shell_command", bash("echo hi > made"))
 		for _, args := range [][]string{{"auto"}, {"claude"}, {"claude", "--agent-version", "99.0.0"}, {"codex"}} {
 			r := a.do(strings.NewReader(foreign), filepath.Join(bin, "sbx"), append([]string{"hook"}, args...)...)
@@ -108,7 +108,7 @@ func TestHookOfAnotherAgent(t *testing.T) {
 func TestHookConversation(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
-		st := newStage(a, shortTimes)
+		st := newStage(a, answeredTimes)
 		asked := answerAll(t, st, ipc.Answer{Allow: true, Scope: "session"})
 		wrap := func(command string, fields map[string]any) string {
 			t.Helper()
@@ -160,7 +160,7 @@ func TestHookConversation(t *testing.T) {
 func TestHookNoticesWhatRanOutside(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
-		newStage(a, shortTimes)
+		newStage(a, answeredTimes)
 		var all sync.WaitGroup // each answer after a call waits for a run that may come late
 		for _, v := range []struct{ name, version string }{{"claude", "2.1.330"}, {"codex", "0.169.0"}} {
 			all.Go(func() {
@@ -240,7 +240,7 @@ func TestHookNoticesWhatRanOutside(t *testing.T) {
 func TestTicketFromAnotherPIDNamespace(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
-		st := newStage(a, shortTimes)
+		st := newStage(a, answeredTimes)
 		answerAll(t, st, ipc.Answer{Allow: true})
 		ticket := func(command string) string {
 			t.Helper()

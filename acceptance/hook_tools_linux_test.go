@@ -13,7 +13,7 @@ import (
 func TestHookDefaultRules(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
-		config := shortTimes + "[network]\nmode = \"allowlist\"\nallow = [\"*.example.org\"]\n" +
+		config := answeredTimes + "[network]\nmode = \"allowlist\"\nallow = [\"*.example.org\"]\n" +
 			"deny = [\"evil.example:443\"]\n" +
 			"[files]\nhidden = [\"**/vault/**\"]\nauto_safe = true\nsafe = [\"notes/**\"]\n"
 		st := newStage(a, config)
@@ -111,7 +111,7 @@ func hookCalls(a *actor) []hookCall {
 func TestHookShowsChanges(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
-		st := newStage(a, shortTimes)
+		st := newStage(a, answeredTimes)
 		a.sh("git init -q . 2>/dev/null || true; printf 'a\\nb\\n' > notes")
 		questions := make(chan ipc.Approval, 100)
 		st.persons["terminal"].answering(t, func(q ipc.Approval) ipc.Answer {

@@ -38,7 +38,7 @@ func TestLayerDeaths(t *testing.T) {
 			if a.daemon == nil || len(a.unsettled()) > 0 { // what no worker read stays for the next daemon
 				a.layered()
 			}
-			for deadline := time.Now().Add(slow * time.Minute); len(a.unsettled()) > 0; {
+			for deadline := time.Now().Add(patience); len(a.unsettled()) > 0; {
 				if time.Sleep(20 * time.Millisecond); time.Now().After(deadline) {
 					t.Fatalf("death %d, of the %s: %q is not settled; the run: %s", i, victim, a.unsettled(), r)
 				}

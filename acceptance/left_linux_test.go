@@ -38,7 +38,7 @@ func TestTerminalLeaves(t *testing.T) {
 						ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: true}); err != nil {
 						t.Fatal(err)
 					}
-					for end := time.Now().Add(20 * time.Second); !a.wrote("left") && time.Now().Before(end); {
+					for end := time.Now().Add(patience); !a.wrote("left") && time.Now().Before(end); {
 						time.Sleep(20 * time.Millisecond)
 					}
 				}

@@ -51,7 +51,7 @@ func bootMachine(t *testing.T, packages string) *machine {
 		go func() { m.nspawn.Wait(); close(ended) }()
 		select {
 		case <-ended:
-		case <-time.After(60 * time.Second):
+		case <-time.After(patience):
 			m.nspawn.Process.Kill()
 			<-ended
 		}

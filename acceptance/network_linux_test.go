@@ -104,7 +104,7 @@ func (a *actor) joined() string {
 // pending waits for questions and returns those that are open.
 func (a *actor) pending(n int) []ipc.Approval {
 	a.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		var list struct{ Approvals []ipc.Approval }
 		r := a.sbx("pending", "--json")
 		if err := json.Unmarshal([]byte(r.out), &list); err == nil && len(list.Approvals) >= n {

@@ -64,7 +64,7 @@ func TestNetworkLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { cancel(); relay.Wait() }()
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 			if c, err := net.Dial("tcp", "127.0.0.1:7100"); err == nil {
 				c.Close()
 				break

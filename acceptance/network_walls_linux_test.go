@@ -224,7 +224,7 @@ import time; time.sleep(3)'; curl -sS -m 20 http://good.example/`)
 		// The daemon is killed: its commands end with it, and nothing gets out.
 		before = hits.Load()
 		last := a.begin("run", "-c", `sleep 86421.5 & while :; do curl -sS -m 2 http://good.example/ http://203.0.113.5/; curl -sS -m 2 --noproxy "*" http://203.0.113.5/; done`)
-		for deadline := time.Now().Add(20 * time.Second); hits.Load() == before; time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(patience); hits.Load() == before; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("the last command reaches nothing")
 			}
@@ -236,7 +236,7 @@ import time; time.sleep(3)'; curl -sS -m 20 http://good.example/`)
 		left := func() bool {
 			return slices.ContainsFunc(processes(), func(p process) bool { return p.state != 'Z' && strings.Contains(p.cmdline, "sleep 86421.5") })
 		}
-		for deadline := time.Now().Add(20 * time.Second); left(); time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(patience); left(); time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("the command outlives the daemon")
 			}
@@ -330,7 +330,7 @@ func TestRevokedHostIsCut(t *testing.T) {
 		var list struct {
 			Grants []struct{ ID, What string }
 		}
-		for deadline := time.Now().Add(20 * time.Second); len(list.Grants) == 0 &&
+		for deadline := time.Now().Add(patience); len(list.Grants) == 0 &&
 			time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 			if err := json.Unmarshal([]byte(a.sbx("grants", "ls", "--json").out), &list); err != nil {
 				t.Fatal(err)
@@ -384,7 +384,7 @@ func TestLocalhost(t *testing.T) {
 			}
 			wait := a.begin("run", "-c", server+"echo ready > ready; while [ ! -e seen ]; do sleep 0.1; done")
 			var body string
-			for deadline := time.Now().Add(20 * time.Second); body == "" &&
+			for deadline := time.Now().Add(patience); body == "" &&
 				time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 				// By hand: only this goroutine is on the machine.
 				if c, err := net.Dial("tcp", "127.0.0.1:8321"); err == nil {

@@ -53,7 +53,7 @@ func (s *screen) sees(pattern string) string {
 	s.a.t.Helper()
 	re := regexp.MustCompile(`(?m)` + pattern)
 	var shown string
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if shown = s.a.tmux("capture-pane", "-p"); re.MatchString(shown) {
 			return shown
 		}
@@ -66,7 +66,7 @@ func (s *screen) sees(pattern string) string {
 // ends waits until nothing of tmux is left: what ran in it has ended.
 func (s *screen) ends() {
 	s.a.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if r := s.a.do(nil, "tmux", "-S", filepath.Join(s.a.dir, "tmux"), "has-session"); r.code != 0 {
 			return
 		}

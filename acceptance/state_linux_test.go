@@ -70,7 +70,7 @@ func (a *actor) makes(name string) (ran bool, got result) {
 // until runs commands until one runs, or does not.
 func (a *actor) untilMakes(want bool) (last result) {
 	a.t.Helper()
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(patience)
 	for i := 0; ; i++ {
 		ran, got := a.makes(fmt.Sprintf("made-%t-%d-%d", want, time.Now().UnixNano(), i))
 		if ran == want {

@@ -310,7 +310,7 @@ func TestStateIsFullAPI(t *testing.T) {
 		notStopped(t, name, err.Error(), "the disk is full", "free space")
 	}
 	os.Remove(filepath.Join(a.stateDir(), "ballast"))
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		err := attempts["read"]()
 		if err == nil {
 			break

@@ -56,7 +56,7 @@ func TestAYesIsToItsInput(t *testing.T) {
 
 		// A ticket for the command without input.
 		go func() {
-			for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 				list, err := person.approver.Approvals(ctx)
 				if err == nil && len(list.Approvals) > 0 {
 					q := list.Approvals[0]

@@ -179,7 +179,7 @@ var typedLine = regexp.MustCompile(`(?m)^\$ .*$`)
 // wait waits for a condition, at most a minute.
 func (p *typist) wait(what string, holds func() bool) {
 	p.t.Helper()
-	for end := time.Now().Add(slow * time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			p.t.Fatalf("%s did not come; the screen is\n%s", what, p.screen())
 		}

@@ -228,7 +228,7 @@ func TestUndoOfARunThatWasCutOff(t *testing.T) {
 		before := a.everything()
 		done := make(chan result, 1)
 		go func() { done <- a.sbx("run", "-c", "sh -c 'rm -rf src; echo x > made; sleep 60'") }()
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 			if _, err := os.Stat(filepath.Join(a.project, "made")); err == nil {
 				break
 			}

@@ -37,7 +37,7 @@ func (a *actor) warmUp() {
 
 func (a *actor) warmUpWith(line string) {
 	a.t.Helper()
-	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if a.warmRun(line).Warm {
 			time.Sleep(300 * time.Millisecond)
 			return
@@ -210,7 +210,7 @@ func TestWarmEndsWithTheDaemon(t *testing.T) {
 				a.stop()
 			}
 			for _, p := range waiting {
-				for end := time.Now().Add(20 * time.Second); alive(p); time.Sleep(20 * time.Millisecond) {
+				for end := time.Now().Add(patience); alive(p); time.Sleep(20 * time.Millisecond) {
 					if time.Now().After(end) {
 						t.Errorf("the daemon was %s, and process %d of a sandbox that waited lives", how, p)
 						break

@@ -85,8 +85,8 @@ func TestWebApprover(t *testing.T) {
 	t.Parallel()
 	a := newActor(t, "")
 	for _, r := range []struct{ script, config string }{
-		{"approve.mjs", "[daemon]\npending = 500\n[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n"},
-		{"timeout.mjs", "[approval]\ntimeout = \"5s\"\ntimeout_remote = \"5s\"\n"},
+		{"approve.mjs", "[daemon]\npending = 500\n[approval]\ntimeout = \"30m\"\ntimeout_remote = \"30m\"\n"},
+		{"timeout.mjs", "[approval]\ntimeout = \"20s\"\ntimeout_remote = \"20s\"\n"},
 	} {
 		a.withGateway(r.config)
 		a.sbx("trust")
@@ -99,7 +99,7 @@ func TestWebKeys(t *testing.T) {
 	t.Parallel()
 	a := newActor(t, "")
 	a.unseen()
-	a.withGateway("[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n")
+	a.withGateway("[approval]\ntimeout = \"30m\"\ntimeout_remote = \"30m\"\n")
 	a.sbx("trust")
 	a.browse("keys.mjs", "KEYSTROKES="+os.Getenv("KEYSTROKES"), "CONFIG="+filepath.Join(a.dir, "config.toml"))
 }
@@ -108,7 +108,7 @@ func TestWebKeys(t *testing.T) {
 func TestWebHeldChanges(t *testing.T) {
 	t.Parallel()
 	a := newActor(t, "")
-	a.withGateway("[sandbox]\nbackend = \"" + overlays + "\"\n[approval]\ntimeout = \"1m\"\ntimeout_remote = \"1m\"\n")
+	a.withGateway("[sandbox]\nbackend = \"" + overlays + "\"\n[approval]\ntimeout = \"30m\"\ntimeout_remote = \"30m\"\n")
 	a.sbx("trust")
 	a.browse("held.mjs")
 	a.noLayers()
@@ -120,7 +120,7 @@ func TestWebHeldChanges(t *testing.T) {
 func TestWebUndo(t *testing.T) {
 	t.Parallel()
 	a := newActor(t, "")
-	a.withGateway("[sandbox]\nbackend = \"" + overlays + "\"\n[approval]\ntimeout = \"1m\"\ntimeout_remote = \"1m\"\n")
+	a.withGateway("[sandbox]\nbackend = \"" + overlays + "\"\n[approval]\ntimeout = \"30m\"\ntimeout_remote = \"30m\"\n")
 	a.sbx("trust")
 	a.browse("undo.mjs")
 }
@@ -133,7 +133,7 @@ func TestWebPictures(t *testing.T) {
 		to = t.TempDir()
 	}
 	a := newActor(t, "")
-	a.withGateway("[sandbox]\nbackend = \"" + overlays + "\"\n[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n")
+	a.withGateway("[sandbox]\nbackend = \"" + overlays + "\"\n[approval]\ntimeout = \"30m\"\ntimeout_remote = \"30m\"\n")
 	a.sbx("trust")
 	a.browse("pictures.mjs", "PICTURES="+to)
 	for _, name := range []string{"question", "delete", "diff", "host", "phone", "held"} {
@@ -143,7 +143,7 @@ func TestWebPictures(t *testing.T) {
 		}
 	}
 	a.withGateway("[sandbox]\nbackend = \"" + overlays + "\"\nlayers = \"auto\"\n" +
-		"[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n")
+		"[approval]\ntimeout = \"30m\"\ntimeout_remote = \"30m\"\n")
 	a.browse("questions.mjs", "PICTURES="+to, "HOME="+a.dir)
 	for _, name := range []string{"1280", "390"} {
 		b, err := os.ReadFile(filepath.Join(to, "web-questions-"+name+".jpg"))

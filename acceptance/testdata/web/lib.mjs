@@ -9,7 +9,7 @@ const { chromium } = require("playwright-core");
 const axeSource = require.resolve("axe-core/axe.min.js");
 const here = path.dirname(fileURLToPath(import.meta.url));
 const sbxPath = path.join(process.env.BIN, "sbx");
-export const patience = 60_000;
+export const patience = 180_000; // nothing waits for its end but what fails
 
 /** sbx runs the command line in a session of its own and gives what it printed. */
 export function sbx(...args) {
