@@ -100,7 +100,7 @@ func (a *actor) ask(command string) (id string, ended <-chan result) {
 	a.t.Helper()
 	done := make(chan result, 1)
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), slow*20*time.Minute)
 		defer cancel()
 		cmd := a.command(ctx, filepath.Join(bin, "sbx"), "run", "-c", command)
 		var out, errs bytes.Buffer

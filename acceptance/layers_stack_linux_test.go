@@ -90,7 +90,7 @@ $sbx run -c 'cat y' || echo "no longer seen"
 $sbx changes drop $two > /dev/null; echo "dropped: $?"`)
 		const want = "seen: 1\nseen: 1\ndropped: 0\nstale: 1\na part: 1\nstale: its command saw ONE, which was dropped\n" +
 			"no longer seen\ndropped: 0\n"
-		if r.out != want || !strings.Contains(r.err, "1 running commands see it") {
+		if r.out != want || !strings.Contains(r.err, "commands that run and see it: 1") {
 			t.Errorf("%s", r)
 		}
 		if now := a.everything(); now != before {

@@ -19,11 +19,10 @@ func TestLayersGitWaits(t *testing.T) {
 		a.repository()
 		wait := a.begin("run", "-c", "echo a > first; sleep 13; git add first")
 		eventually(t, "the first writes", func() bool { return a.wrote("first") })
-		begin := time.Now()
-		r := a.run("echo b > second; git add second")
-		if r.code != 0 || r.Changes.Held != "" || time.Since(begin) < 11*time.Second ||
+		r := a.run("echo b > second; git add second; git diff --cached --name-only -- first")
+		if r.code != 0 || r.Changes.Held != "" || r.Stdout != "first\n" ||
 			!strings.Contains(r.out, "waiting for another command") {
-			t.Errorf("after %v: %s", time.Since(begin), r.result)
+			t.Errorf("%s", r.result)
 		}
 		if r := wait(); r.code != 0 {
 			t.Errorf("the first: %s", r)
@@ -32,6 +31,68 @@ func TestLayersGitWaits(t *testing.T) {
 			t.Errorf("git has %q", got)
 		}
 	})
+}
+
+// A landing that waits for a command of its project keeps no command of another project waiting, whatever that holds.
+func TestLayersLandingStopsNoOtherProject(t *testing.T) {
+	t.Parallel()
+	a := newActor(t, "")
+	a.layered()
+	id, _ := a.hold("echo 1 > a")
+	run := ends(a.begin("run", "-c", "echo q > q; sleep 13"))
+	eventually(t, "the command writes", func() bool { return a.wrote("q") })
+	landing := ends(a.begin("changes", "land", id))
+	time.Sleep(time.Second) // it waits by then, or there is less to see
+	first, second := a.project, a.project+"-second"
+	a.sh("mkdir " + second)
+	a.project = second
+	a.hold("echo g > g")
+	a.hold("echo h > h")
+	select {
+	case l := <-landing:
+		t.Errorf("the other project's commands ended after the landing: %s", l.result)
+	default:
+		if l := <-landing; l.code != 0 {
+			t.Errorf("the landing: %s", l.result)
+		}
+	}
+	a.project = first
+	if r := <-run; r.code != 0 || a.sh("cat a q") != "1\nq\n" {
+		t.Errorf("the command: %s", r.result)
+	}
+}
+
+// A command of which a part is held, and a landing beside it, do not wait for each other.
+func TestLayersLandingBesideAConflict(t *testing.T) {
+	t.Parallel()
+	a := newActor(t, "")
+	a.layered()
+	a.sh("git init -q . && echo ign/ > .gitignore && mkdir ign && echo 0 > ign/x")
+	id, _ := a.hold("echo 1 > a")
+	run := ends(a.begin("run", "-c", "echo run > ign/x; echo 2 > t; sleep 4"))
+	eventually(t, "the command writes", func() bool { return a.wrote("t") })
+	a.sh("echo out > ign/x")
+	landing := ends(a.begin("changes", "land", id))
+	r, l := <-run, <-landing
+	if r.code != 0 || !strings.Contains(r.err, "the rest landed") || l.code != 0 || !r.at.Before(l.at) {
+		t.Errorf("the command ended %v before the landing: %s\nthe landing: %s", l.at.Sub(r.at), r.result, l.result)
+	}
+	if got := a.sh("cat a t ign/x"); got != "1\n2\nout\n" {
+		t.Errorf("the project has %q", got)
+	}
+}
+
+// ended is a command's result, and when it came.
+type ended struct {
+	result
+	at time.Time
+}
+
+// ends returns the end of a command that was begun.
+func ends(wait func() result) <-chan ended {
+	c := make(chan ended, 1)
+	go func() { c <- ended{wait(), time.Now()} }()
+	return c
 }
 
 // R-LY-03, R-LY-08, rule 15: under an overlay a file that another run's landing replaced reads as before, and a name

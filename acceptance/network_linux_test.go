@@ -66,7 +66,7 @@ func TestAllowlist(t *testing.T) {
 // begin starts the command line and returns how it ends.
 func (a *actor) begin(args ...string) (wait func() result) {
 	a.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), slow*20*time.Minute)
 	cmd := a.command(ctx, filepath.Join(bin, "sbx"), args...)
 	var out, errs safeBuffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

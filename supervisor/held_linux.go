@@ -252,8 +252,9 @@ func offeredPaths(units []layer.Name) (paths []string) {
 
 // takeAgain makes the change set of a layer that could not be read before.
 func (r *layeredRun) takeAgain() (err error) {
-	r.s.settling.Lock()
-	defer r.s.settling.Unlock()
+	p := r.s.projects.of(r.sess.Root)
+	p.settling.Lock()
+	defer p.settling.Unlock()
 	if err = r.reopen(); err != nil || r.l.Set() != nil {
 		return err
 	}
@@ -265,8 +266,21 @@ func (r *layeredRun) takeAgain() (err error) {
 
 // landHeld lands a held change set, or the part at the request's paths, or drops it.
 func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement, out *FileResult) error {
-	s.settling.Lock()
-	defer s.settling.Unlock()
+	p := s.projects.of(c.sess.Root)
+	if !c.req.Drop {
+		p.settling.Lock()
+		err := p.unseen(j.undo.held) // waiting would be for nothing
+		p.settling.Unlock()
+		if err != nil {
+			return err
+		}
+		waiting, cancel := context.WithTimeout(ctx, turnWait)
+		defer cancel()
+		release, _ := s.projects.take(waiting, c.sess.Root, false)
+		defer release()
+	}
+	p.settling.Lock()
+	defer p.settling.Unlock()
 	r, note, err := s.held(c.sess, j.undo.held)
 	if err == nil && note.Had != nil { // an earlier landing did not end
 		if _, err = s.recoverLayer(r.dir, note); err == nil || errors.Is(err, errHeld) {
@@ -276,9 +290,8 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 	if err != nil {
 		return err
 	}
-	if n := s.seeing[note.Exec]; n > 0 {
-		return &files.Conflict{Op: files.Undo, Path: j.undo.id, Reason: files.Changed,
-			Found: fmt.Sprintf("%d running commands see it", n), Hint: "try again when they have ended"}
+	if err := p.unseen(j.undo.held); err != nil {
+		return err
 	}
 	if err := s.settles(note, c.req); err != nil {
 		return err
@@ -287,10 +300,6 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 	if c.req.Drop {
 		return s.dropHeld(c, j, r, note)
 	}
-	waiting, cancel := context.WithTimeout(ctx, turnWait)
-	defer cancel()
-	release, _ := s.turns.take(waiting, c.sess.Root, false)
-	defer release()
 	if r.root, err = openRoot(c.sess.Root); err != nil {
 		return err
 	}

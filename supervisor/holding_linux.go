@@ -77,8 +77,9 @@ func (r *layeredRun) hold(e *Exec, c *Changes, result *Result, cause error) {
 // noteHeld notes why a change set is held. A person may have landed a part of it, or settled it, while its question was
 // open.
 func (r *layeredRun) noteHeld(why string) error {
-	r.s.settling.Lock()
-	defer r.s.settling.Unlock()
+	project := r.s.projects.of(r.sess.Root)
+	project.settling.Lock()
+	defer project.settling.Unlock()
 	now, _, err := r.s.held(r.sess, heldID(r.rec.Exec))
 	switch {
 	case err == nil:

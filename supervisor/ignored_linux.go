@@ -20,8 +20,9 @@ import (
 func (r *layeredRun) landBeside(
 	ctx context.Context, w *worker.Client, dir *os.File, j *judgement, result *Result, cause error,
 ) error {
-	r.s.settling.Lock()
-	defer r.s.settling.Unlock()
+	project := r.s.projects.of(r.sess.Root)
+	project.settling.Lock()
+	defer project.settling.Unlock()
 	var notes []layer.Note
 	var tops []layer.Name
 	err := cause

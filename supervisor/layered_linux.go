@@ -73,7 +73,7 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 	if r.end, waited, err = s.turnOf(ctx, e, j); err != nil {
 		return nil, err
 	}
-	r.view, r.end = s.turns.view(e.Session.Root, r.end)
+	r.view, r.end = s.projects.view(e.Session.Root, r.end)
 	r.end = sync.OnceFunc(r.end)
 	if waited > time.Second {
 		result.Warnings = append(result.Warnings, fmt.Sprintf("it waited for %s, while another command wrote to the project",
@@ -212,7 +212,7 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 	}
 	c := &Changes{Kind: RunLayered, Coverage: Coverage{Covered: true}}
 	result.Changes = c
-	result.Warnings = append(result.Warnings, r.s.turns.staleView(r.view)...)
+	result.Warnings = append(result.Warnings, r.s.projects.staleView(r.view)...)
 	defer r.end()
 	if r.l.Untouched(r.root, r.held...) {
 		c.Landed = true
@@ -310,7 +310,7 @@ func (r *layeredRun) unrestorable(c *Changes, landed func(int) bool) {
 // landed returns what has landed since had, and has the commands that run meanwhile say that they may not have seen it.
 func (r *layeredRun) landed() func(int) bool {
 	landed := r.since()
-	r.s.turns.landed(r.sess.Root, r.view, changedPaths(r.sess.Root, r.l.Set().ChangesOf(landed)))
+	r.s.projects.landed(r.sess.Root, r.view, changedPaths(r.sess.Root, r.l.Set().ChangesOf(landed)))
 	return landed
 }
 

@@ -24,7 +24,7 @@ func openRoot(root string) (*os.File, error) {
 	return os.OpenFile(root, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW_ANY, 0)
 }
 
-func (s *Supervisor) seeHeld(*judgement) (release func(), err error) { return func() {}, nil }
+func (s *Supervisor) seeHeld(string, *judgement) (release func(), err error) { return func() {}, nil }
 
 // layeredRun is the layer of a run; there is none here.
 type layeredRun struct{}

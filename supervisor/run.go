@@ -84,7 +84,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 			st.close()
 		}
 	})
-	release, err := s.seeHeld(j)
+	release, err := s.seeHeld(e.Session.Root, j)
 	if err != nil {
 		return base.with(failure(err))
 	}

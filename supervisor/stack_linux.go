@@ -52,32 +52,41 @@ func (s *Supervisor) layersOf(execs []string) (list []*layer.Layer, err error) {
 }
 
 // seeHeld keeps the change sets that a run sees from landing and being dropped until release is called.
-func (s *Supervisor) seeHeld(j *judgement) (release func(), err error) {
+func (s *Supervisor) seeHeld(root string, j *judgement) (release func(), err error) {
 	if len(j.above) == 0 {
 		return func() {}, nil
 	}
-	s.settling.Lock()
-	defer s.settling.Unlock()
+	p := s.projects.of(root)
+	p.settling.Lock()
+	defer p.settling.Unlock()
 	for _, exec := range j.above {
 		if _, note, err := s.heldNote(heldID(exec)); err != nil || note.Stale != "" || note.Had != nil {
 			return nil, &RequestError{heldID(exec) + ", which the command was to see, has landed or was dropped: run it again"}
 		}
 	}
-	if s.seeing == nil {
-		s.seeing = map[string]int{}
-	}
 	for _, exec := range j.above {
-		s.seeing[exec]++
+		p.seeing[exec]++
 	}
 	return func() {
-		s.settling.Lock()
-		defer s.settling.Unlock()
+		p.settling.Lock()
+		defer p.settling.Unlock()
 		for _, exec := range j.above {
-			if s.seeing[exec]--; s.seeing[exec] == 0 {
-				delete(s.seeing, exec)
+			if p.seeing[exec]--; p.seeing[exec] == 0 {
+				delete(p.seeing, exec)
 			}
 		}
 	}, nil
+}
+
+// unseen fails where running commands see a held change set. The caller has settling.
+func (p *project) unseen(id string) error {
+	for exec, n := range p.seeing {
+		if heldID(exec) == id {
+			return &files.Conflict{Op: files.Undo, Path: id, Reason: files.Changed,
+				Found: fmt.Sprintf("commands that run and see it: %d", n), Hint: "try again when they have ended"}
+		}
+	}
+	return nil
 }
 
 // settles fails where a held change set can't land because of those that its command saw.

@@ -89,9 +89,7 @@ type Supervisor struct {
 	within      kept[withinKey, bool]
 	reasons     kept[rootKey, string] // of [layer.Reason]
 	mounted     kept[rootKey, string] // why no overlay of a root can be mounted; "": one was
-	turns       turns
-	settling    sync.Mutex     // over each landing and drop of a held change set, and seen
-	seeing      map[string]int // running commands that see a held change set, by its run
+	projects    projects
 	notes       *aftermath.Notes
 	seen        aftermath.Cache
 	compiled    kept[compiledKey, *compilation]

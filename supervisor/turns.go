@@ -61,20 +61,42 @@ func locks(script *analysis.Script) bool {
 	})
 }
 
-// turns serializes the layered runs of a project, so that each begins with the changes that the last one landed. The
-// zero value is ready.
-type turns struct {
+// projects has the state of each project with layered runs, by its root. The zero value is ready.
+//
+// The order of locks: a project's turn, its settling, then [aftermath.Cache.Alone], and mu last, which is held for
+// moments only. Who has one takes none that stands before it, so that nobody waits in a circle; and nobody waits for a
+// lock of another project but for Alone, which ends with one landing's judgement and move.
+type projects struct {
 	mu    sync.Mutex
-	roots map[string]*turn
+	roots map[string]*project
 }
 
-// turn has a place for the run whose turn it is: locks says whether that one locks its files, and since when it began,
-// zero where that is not noted yet. views are those of the runs that have a layer.
-type turn struct {
-	place chan struct{}
+// project serializes the layered runs of a project, so that each begins with the changes that the last one landed. The
+// turn is a place for one run: locks says whether that one locks its files, and since when it began, zero where that is
+// not noted yet. views are those of the runs that have a layer.
+type project struct {
+	turn  chan struct{}
 	locks bool
 	since time.Time
 	views map[*view]bool
+
+	settling sync.Mutex     // over each landing and drop of a held change set, and seeing
+	seeing   map[string]int // running commands that see a held change set, by its run
+}
+
+// of returns the state of a project.
+func (ps *projects) of(root string) *project {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.roots == nil {
+		ps.roots = map[string]*project{}
+	}
+	p := ps.roots[root]
+	if p == nil {
+		p = &project{turn: make(chan struct{}, 1), views: map[*view]bool{}, seeing: map[string]int{}}
+		ps.roots[root] = p
+	}
+	return p
 }
 
 // view is the project as a layered run sees it. Under its overlay a file that is replaced reads as before, and a name
@@ -86,33 +108,27 @@ type view struct{ stale []string }
 const maxStale = 20
 
 // view returns the view of a run whose turn was taken. end forgets it, and then calls release.
-func (t *turns) view(root string, release func()) (v *view, end func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (ps *projects) view(root string, release func()) (v *view, end func()) {
+	p := ps.of(root)
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
 	v = &view{}
-	at := t.roots[root]
-	if at.views == nil {
-		at.views = map[*view]bool{}
-	}
-	at.views[v] = true
+	p.views[v] = true
 	return v, func() {
-		t.mu.Lock()
-		delete(at.views, v)
-		t.mu.Unlock()
+		ps.mu.Lock()
+		delete(p.views, v)
+		ps.mu.Unlock()
 		release()
 	}
 }
 
 // landed notes in the views of other runs the paths that one run landed; by is nil for one that has ended.
-func (t *turns) landed(root string, by *view, c snapshot.Changes) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	turn := t.roots[root]
-	if turn == nil { // nobody runs
-		return
-	}
+func (ps *projects) landed(root string, by *view, c snapshot.Changes) {
+	p := ps.of(root)
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
 	paths := slices.Concat(c.Modified, c.Created, c.Deleted)
-	for v := range turn.views {
+	for v := range p.views {
 		if v != by {
 			v.stale = append(v.stale, paths[:min(len(paths), maxStale-len(v.stale))]...)
 		}
@@ -120,9 +136,9 @@ func (t *turns) landed(root string, by *view, c snapshot.Changes) {
 }
 
 // staleView is a warning that names the stale paths of a view; none where there are none.
-func (t *turns) staleView(v *view) []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (ps *projects) staleView(v *view) []string {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
 	if len(v.stale) == 0 {
 		return nil
 	}
@@ -132,30 +148,21 @@ func (t *turns) staleView(v *view) []string {
 
 // take waits for the turn of a run, which release ends: until the one that has it began turnWait ago, and to the end of
 // the context where one of the two locks its files. It returns how long it waited.
-func (t *turns) take(ctx context.Context, root string, locks bool) (release func(), waited time.Duration) {
-	t.mu.Lock()
-	if t.roots == nil {
-		t.roots = map[string]*turn{}
-	}
-	at := t.roots[root]
-	if at == nil {
-		at = &turn{place: make(chan struct{}, 1)}
-		t.roots[root] = at
-	}
-	t.mu.Unlock()
+func (ps *projects) take(ctx context.Context, root string, locks bool) (release func(), waited time.Duration) {
+	p := ps.of(root)
 	for start := time.Now(); ; {
 		select {
-		case at.place <- struct{}{}:
-			return t.has(at, locks), time.Since(start)
+		case p.turn <- struct{}{}:
+			return ps.has(p, locks), time.Since(start)
 		default:
 		}
-		left := t.left(at, locks)
+		left := ps.left(p, locks)
 		if left <= 0 {
 			return func() {}, time.Since(start)
 		}
 		select {
-		case at.place <- struct{}{}:
-			return t.has(at, locks), time.Since(start)
+		case p.turn <- struct{}{}:
+			return ps.has(p, locks), time.Since(start)
 		case <-ctx.Done():
 			return func() {}, time.Since(start)
 		case <-time.After(left):
@@ -164,27 +171,27 @@ func (t *turns) take(ctx context.Context, root string, locks bool) (release func
 }
 
 // has notes whose turn it is, and returns the end of that.
-func (t *turns) has(at *turn, locks bool) (release func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	at.locks, at.since = locks, time.Now()
+func (ps *projects) has(p *project, locks bool) (release func()) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	p.locks, p.since = locks, time.Now()
 	return func() {
-		t.mu.Lock()
-		at.since = time.Time{}
-		t.mu.Unlock()
-		<-at.place
+		ps.mu.Lock()
+		p.since = time.Time{}
+		ps.mu.Unlock()
+		<-p.turn
 	}
 }
 
 // left returns how long a run waits before it asks again whether the one whose turn it is has begun turnWait ago; not
 // above 0: that one has.
-func (t *turns) left(at *turn, locks bool) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if locks || at.locks || at.since.IsZero() {
+func (ps *projects) left(p *project, locks bool) time.Duration {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if locks || p.locks || p.since.IsZero() {
 		return turnWait
 	}
-	return time.Until(at.since.Add(turnWait))
+	return time.Until(p.since.Add(turnWait))
 }
 
 // errTurn is returned for a run that waited for its turn as long as it may take.
@@ -197,7 +204,7 @@ func (s *Supervisor) turnOf(ctx context.Context, e *Exec, j *judgement) (func(),
 	defer cancel()
 	tell := time.AfterFunc(waitsAfter, func() { e.log.add(Event{Kind: EventStderr, Data: []byte(waitsText)}) })
 	defer tell.Stop()
-	release, waited := s.turns.take(ctx, e.Session.Root, locks(j.script()))
+	release, waited := s.projects.take(ctx, e.Session.Root, locks(j.script()))
 	if err := context.Cause(ctx); err != nil {
 		release()
 		return nil, waited, err

@@ -28,7 +28,7 @@ func TestTurns(t *testing.T) {
 		{true, true, 0, 9 * time.Minute, 5 * time.Minute}, // the context's
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			var turns turns
+			var turns projects
 			release, _ := turns.take(t.Context(), "/p", c.first)
 			time.AfterFunc(c.ends, release)
 			time.Sleep(c.after)
