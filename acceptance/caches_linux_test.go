@@ -84,3 +84,32 @@ use = ["go", "node", "python", "rust", "c"]
 		}
 	})
 }
+
+// R-OS-07: a trusted project's toolchains keep their caches between commands with no preset; an untrusted one has none,
+// and nothing else of a preset comes with them. `sbx trust` says which.
+func TestCachesWithoutPreset(t *testing.T) {
+	t.Parallel()
+	bothUsers(t, func(t *testing.T, a *actor) {
+		a.start()
+		a.sh("echo module m > go.mod")
+		const keep = `echo "${npm_config_cache-unset}"; mkdir -p "$GOCACHE" && echo kept >> "$GOCACHE/mark" &&
+cat "$GOCACHE/mark"`
+		if r := a.sbx("profile", "show"); r.code != 0 || strings.Contains(r.out, "GOCACHE") {
+			t.Errorf("untrusted: %v", r)
+		}
+		a.start("--mode", "approve-all")
+		if r := a.sbx("trust", "."); r.code != 0 || !strings.Contains(r.err, "of its own, not yours: go\n") {
+			t.Errorf("trust: %v", r)
+		}
+		for i, want := range []string{"unset\nkept\n", "unset\nkept\nkept\n"} {
+			if r := a.sbx("run", "-c", keep); r.code != 0 || r.out != want {
+				t.Errorf("command %d: got %v, want %q", i+1, r, want)
+			}
+		}
+		a.sbx("trust", "--remove", ".")
+		a.sbx("trust", ".")
+		if r := a.sbx("run", "-c", keep); r.out != "unset\nkept\n" {
+			t.Errorf("after sbx trust --remove: %v", r)
+		}
+	})
+}

@@ -239,6 +239,10 @@ func newActor(t *testing.T, name string) *actor {
 		a.stop()
 		os.RemoveAll(a.dir)
 		os.RemoveAll(a.project)
+		caches, _ := filepath.Glob(filepath.Join(a.home, ".cache/sandboxd", filepath.Base(a.project)+"-????????????*"))
+		for _, dir := range caches {
+			os.RemoveAll(dir)
+		}
 	})
 	a.sh("git init -q . && git config user.name Test && git config user.email test@example.invalid && echo hello > " +
 		"README && git add . && git commit -qm first")

@@ -3,8 +3,18 @@ package config
 import (
 	"slices"
 
+	"sandboxd/profile/document"
 	"sandboxd/shell/presets"
 )
+
+// Toolchains returns the presets with caches that fit a project, of whose directory exists reports names. A trusted
+// project has these caches without the preset, so that the second build does not begin like the first.
+func Toolchains(exists func(name string) bool) []string {
+	return slices.DeleteFunc(presets.Fitting(exists), func(name string) bool {
+		p, err := document.FindPreset(name)
+		return err != nil || len(p.Environment.Set) == 0
+	})
+}
 
 // PresetState is one preset and whether it is enabled.
 type PresetState struct {

@@ -151,6 +151,8 @@ type Trust struct {
 	Stale string    `json:"stale,omitempty"` // why it does not count now (moved, replaced)
 	// Contained: what stays there and can be undone runs unasked.
 	Contained bool `json:"contained,omitempty"`
+	// Caches are the toolchains whose caches the directory's commands keep without a preset.
+	Caches []string `json:"caches,omitempty"`
 }
 
 // TrustList answers GET /v1/trust.

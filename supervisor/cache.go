@@ -11,13 +11,24 @@ import (
 	"sandboxd/config"
 )
 
+// Toolchains are the presets whose caches a project has without them, where it is trusted: an untrusted one could lay
+// out what a later command executes.
+func Toolchains(root string) []string {
+	return config.Toolchains(func(name string) bool {
+		_, err := os.Lstat(filepath.Join(root, name))
+		return err == nil
+	})
+}
+
 // cacheOf is the directory in which the tools of presets keep files between runs in the session's project:
 // ~/.cache/sandboxd/NAME-HASH, made where it is missing. Each project has its own, so that no command of another
 // project executes its files; and so has each agent with a preset in a project, whose state and
 // credentials no other command reads. "" where there is none: a configuration without presets for the
-// sandbox, a session without a project, a home directory that is not ours, or another entry there.
-func cacheOf(cfg *config.Config, sess *Session, agent string) string {
-	if agent == "" && !cfg.HasCache() || sess.Root == "" || sess.Home == "" || !ownDir(sess.Home) {
+// sandbox and a project without toolchains, a session without a project, a home directory that is not ours, or another
+// entry there.
+func cacheOf(cfg *config.Config, sess *Session, trusted bool, agent string) string {
+	if sess.Root == "" || sess.Home == "" || !ownDir(sess.Home) ||
+		agent == "" && !cfg.HasCache() && !(trusted && len(Toolchains(sess.Root)) > 0) {
 		return ""
 	}
 	dir := cacheDir(sess.Home, sess.Root, agent)

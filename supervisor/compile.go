@@ -27,6 +27,7 @@ type profileKey struct {
 	cfg                 *config.Config
 	root, home, network string
 	cache               string // of the project's own, where there is one
+	caches              string // see toolchains
 	trusted             bool
 	agent               agentRun
 	gitDir              string // see gitOf

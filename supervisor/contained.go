@@ -104,8 +104,8 @@ func reachesServices(cfg *config.Config, mode string) bool {
 }
 
 // ownPlaces are the directories that a contained run may write to: those that an undo covers, or that hold caches.
-func ownPlaces(e *Exec, cfg *config.Config, j *judgement) []string {
-	return slices.DeleteFunc([]string{e.Session.Root, cacheOf(cfg, e.Session, j.agentPreset)},
+func (s *Supervisor) ownPlaces(e *Exec, cfg *config.Config, j *judgement) []string {
+	return slices.DeleteFunc([]string{e.Session.Root, cacheOf(cfg, e.Session, s.trusted(e.Session, cfg), j.agentPreset)},
 		func(dir string) bool { return dir == "" })
 }
 
@@ -116,7 +116,7 @@ func (s *Supervisor) needsBesides(e *Exec, cfg *config.Config, j *judgement, p p
 	if dir, _ := gitOf(e.Session.Root); dir != "" && strings.Contains(j.command.Text(), "git") {
 		needed = append(needed, dir)
 	}
-	for _, open := range writable(p, ownPlaces(e, cfg, j)) {
+	for _, open := range writable(p, s.ownPlaces(e, cfg, j)) {
 		holds := func(dir string) bool { return dir != "" && abspath.Contains(open, dir) }
 		if slices.ContainsFunc(needed, holds) {
 			return open
@@ -140,7 +140,7 @@ func writable(p profile.Profile, own []string) (list []string) {
 // confine plans a run that nobody is asked about again where p has further directories to write to, with these
 // read-only: no undo covers them.
 func (s *Supervisor) confine(e *Exec, cfg *config.Config, j *judgement, p profile.Profile) error {
-	own := ownPlaces(e, cfg, j)
+	own := s.ownPlaces(e, cfg, j)
 	if !j.contained || j.verdict.Configured || len(writable(p, own)) == 0 {
 		return nil
 	}

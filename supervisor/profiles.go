@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"sandboxd/config"
@@ -38,7 +39,10 @@ func (s *Supervisor) profilesOf(
 ) (effective profile.Profile, operator *profile.Profile, err error) {
 	now := s.linksOf(cfg, sess)
 	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted, agent: agent,
-		cache: cacheOf(cfg, sess, agent.preset)}
+		cache: cacheOf(cfg, sess, trusted, agent.preset)}
+	if trusted && key.cache != "" {
+		key.caches = strings.Join(Toolchains(sess.Root), " ")
+	}
 	key.gitDir, key.gitFile = gitOf(sess.Root)
 	known, ok := s.derived.get(key)
 	if !ok || !known.links.still(now) {
@@ -86,7 +90,7 @@ func (s *Supervisor) derive(cfg *config.Config, sess *Session, key profileKey, a
 	if err != nil {
 		return effective, nil, err
 	}
-	tools.Cache = key.cache
+	tools.Cache, tools.Caches = key.cache, strings.Fields(key.caches)
 	if key.gitDir != "" {
 		tools.Read = append(tools.Read, key.gitDir)
 	}

@@ -399,7 +399,9 @@ func (b *backend) Trust(_ context.Context, c ipc.Caller, r ipc.TrustRequest) (ip
 		return ipc.Trust{}, err
 	}
 	t, err := b.sup.TrustDir(servedUser(), r.Dir, identity(c, approval.ViaTerminal).String(), r.Contained)
-	return wireTrust(t), wireError(err)
+	w := wireTrust(t)
+	w.Caches = supervisor.Toolchains(t.Dir)
+	return w, wireError(err)
 }
 
 // mayTrust keeps those who have a session in a directory from trusting it themselves,

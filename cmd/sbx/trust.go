@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,6 +55,9 @@ func trustVerb(a *app) *cobra.Command {
 				return err
 			case asJSON:
 				return a.printJSON(t)
+			}
+			if len(t.Caches) > 0 {
+				a.note("its commands keep caches of its own, not yours: %s", strings.Join(t.Caches, ", "))
 			}
 			if t.Contained {
 				a.note("what stays inside and can be undone runs unasked")

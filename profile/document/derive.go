@@ -40,8 +40,8 @@ type Tools struct {
 	// Cache is a directory of the project's own for the caches of presets' tools between runs;
 	// empty: they have none that stays.
 	Cache string
-	// Presets are names of built-in presets.
-	Presets []string
+	// Presets are names of built-in presets; Caches are those of which only the caches apply, below Cache.
+	Presets, Caches []string
 	// Agent is the program of an agent with a preset ([Agent]), in its own run; empty: there is none. Its state is
 	// below Cache.
 	Agent string
@@ -336,6 +336,13 @@ func (d *derivation) presets() error {
 			}
 		}
 		d.preset = append(d.preset, preset.Environment.Pass...)
+		d.cache(preset)
+	}
+	for _, name := range d.Caches {
+		preset, err := FindPreset(name)
+		if err != nil {
+			return err
+		}
 		d.cache(preset)
 	}
 	return nil

@@ -1241,6 +1241,8 @@ export interface Trust {
   stale?: string;
   /** Contained: what stays there and can be undone runs unasked. */
   contained?: boolean;
+  /** Caches are the toolchains whose caches the directory's commands keep without a preset. */
+  caches?: string[];
 }
 
 /** TrustList answers GET /v1/trust. */

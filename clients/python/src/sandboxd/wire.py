@@ -1049,6 +1049,7 @@ class Trust(TypedDict, total=False):
     by: str
     stale: str  # why it does not count now (moved, replaced)
     contained: bool  # Contained: what stays there and can be undone runs unasked.
+    caches: List[str]  # Caches are the toolchains whose caches the directory's commands keep without a preset.
 
 
 class TrustList(TypedDict, total=False):
