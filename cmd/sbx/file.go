@@ -158,7 +158,8 @@ func fileWrite(a *app) *cobra.Command {
 	var fresh bool
 	var mode string
 	c := a.fileCommand("write [flags] PATH", "Create or overwrite a file with standard input",
-		"It is written whole or not at all, and keeps mode, owner and attributes.",
+		"It is written whole or not at all, and keeps mode, owner and attributes. A file whose owner or group\n"+
+			"you can't give is written where it is; undo has what it held.",
 		"  echo hello | sbx file write hello.txt\n  sbx file write --new --mode 755 --from build.sh bin/build",
 		cobra.ExactArgs(1), changing,
 		func(c *cobra.Command, args []string) ([]ipc.FileRequest, error) {

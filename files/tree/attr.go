@@ -92,6 +92,9 @@ func (t *Tree) reachable(fd int, want files.State) files.State {
 	if err != nil {
 		return want
 	}
+	if int(st.UID) != os.Geteuid() && want.ModTime != 0 && setTimesFd(fd, want.ModTime) != nil { // written where it is
+		want.ModTime = 0
+	}
 	if st.UID != want.UID && unix.Fchown(fd, int(want.UID), -1) != nil {
 		want.UID = st.UID
 	}

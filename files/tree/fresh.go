@@ -52,6 +52,32 @@ func (d *Dir) Named(temp string, perm uint32) (*Fresh, error) {
 	return &Fresh{dir: d, f: os.NewFile(uintptr(fd), d.Path(temp)), temp: temp, named: true}, nil
 }
 
+// InPlace opens a file of one name, which must still be old, and empties it to be written anew: for one that no other
+// can replace, since it has a group that we can't give, or nothing may be made beside it, as by Landlock alone at the
+// top of a project. A death leaves a part of the content; the undo store has all of the old one.
+func (d *Dir) InPlace(name string, old Stat) (*Fresh, error) {
+	if old.Links > 1 || !d.untouched(name, d.doubt(name, old)) {
+		return nil, conflict(d.Path(name), unix.EACCES)
+	}
+	fd, err := lookup(d.fd(), name, unix.O_WRONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return nil, conflict(d.Path(name), err)
+	}
+	n := &Fresh{dir: d, f: os.NewFile(uintptr(fd), d.Path(name)), temp: name}
+	now, err := n.Stat()
+	if err == nil && now.ID != old.ID {
+		err = changed(d.Path(name), "another file under the name")
+	}
+	if err == nil {
+		err = conflict(d.Path(name), n.f.Truncate(0))
+	}
+	if err != nil {
+		n.Close()
+		return nil, err
+	}
+	return n, nil
+}
+
 func (d *Dir) openNamed(temp string, perm uint32) (fd int, err error) {
 	err = ignoringEINTR(func() (err error) {
 		fd, err = unix.Openat(d.fd(), temp, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, perm)
@@ -181,6 +207,13 @@ func (n *Fresh) Own(want files.State) error {
 		err = owned(int(n.f.Fd()), want)
 	}
 	return n.looks(err)
+}
+
+// Give gives the file to owner and group of want, and reports whether it is theirs.
+func (n *Fresh) Give(want files.State) bool {
+	st, err := n.Stat()
+	return err == nil && (st.UID == want.UID && st.GID == want.GID ||
+		unix.Fchown(int(n.f.Fd()), int(want.UID), int(want.GID)) == nil)
 }
 
 func (n *Fresh) looks(err error) error {

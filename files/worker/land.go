@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 
@@ -26,6 +27,8 @@ type landing struct {
 	want *files.State
 	// predicted is owner and mode of a file that could not be made at once.
 	predicted *files.State
+	// inPlace permits to write the file where it is, where nothing can be made beside it. rewrites has it done so.
+	inPlace, rewrites bool
 	// perm is reduced by the umask; mode, where not 0, is set as it is.
 	perm, mode uint32
 	fresh      *tree.Fresh
@@ -58,6 +61,10 @@ func (l *landing) stage(umask uint32) (after files.State, err error) {
 		return l.predict(umask, l.dir)
 	}
 	l.fresh = fresh
+	if l.keepsOwner() {
+		l.close()
+		return l.wanted(), nil
+	}
 	if err := l.fillLasting(); err != nil {
 		return after, err
 	}
@@ -137,12 +144,22 @@ func (l *landing) fill() error {
 
 // land gives the file its name.
 func (l *landing) land() error {
-	if l.fresh == nil {
-		fresh, err := l.dir.Named(l.temp, 0o600)
-		if err != nil {
+	if l.rewrites {
+		if done, err := l.rewrite(); done {
 			return err
 		}
-		l.fresh = fresh
+	}
+	if l.fresh == nil {
+		fresh, err := l.dir.Named(l.temp, 0o600)
+		if l.fresh = fresh; err == nil && l.keepsOwner() || l.inPlace && errors.Is(err, cantMake) {
+			if done, err := l.rewrite(); done {
+				return err
+			}
+			fresh, err = l.dir.Named(l.temp, 0o600)
+		}
+		if l.fresh = fresh; err != nil {
+			return err
+		}
 		if err := l.fillLasting(); err != nil {
 			return err
 		}
@@ -151,4 +168,30 @@ func (l *landing) land() error {
 		return l.fresh.Place(l.name)
 	}
 	return l.fresh.Replace(l.name, l.old)
+}
+
+// cantMake is the conflict of a folder in which no file can be made.
+var cantMake = &files.Conflict{Reason: files.Forbidden}
+
+// keepsOwner reports whether the file has an owner or group that a new one can't get: it is written where it is then.
+func (l *landing) keepsOwner() bool {
+	l.rewrites = l.want != nil && l.old.Kind == files.File && l.old.UID == l.want.UID && l.old.GID == l.want.GID &&
+		!l.fresh.Give(*l.want)
+	return l.rewrites
+}
+
+// rewrite writes the file where it is; not done where it can't be opened so.
+func (l *landing) rewrite() (done bool, err error) {
+	l.close()
+	if l.old.Kind != files.File {
+		return false, nil
+	}
+	if l.fresh, err = l.dir.InPlace(l.name, l.old); err != nil {
+		l.fresh = nil
+		return false, nil
+	}
+	if err := l.fillLasting(); err != nil {
+		return true, &tree.MadeError{Err: err}
+	}
+	return true, nil
 }

@@ -40,8 +40,12 @@ func (p *laterPut) stage() error {
 	l := p.landing
 	l.dir = dir
 	fresh, ok, err := dir.Unnamed(l.temp, l.perm)
-	if err == nil && ok {
-		l.fresh = fresh
+	if l.inPlace && errors.Is(err, cantMake) {
+		err = nil // land writes it where it is
+	}
+	if l.fresh = fresh; err == nil && ok && l.keepsOwner() {
+		l.close()
+	} else if err == nil && ok {
 		err = l.fill()
 	}
 	if err != nil {

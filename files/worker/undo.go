@@ -41,15 +41,14 @@ func (s *server) undo(steps []files.Step, blobs []bool, how files.UndoHow) (out 
 	if err := u.attributes(); err != nil {
 		return files.Result{}, named(files.Undo, err, steps[0].Path)
 	}
-	out = files.Result{Path: steps[0].Path, To: steps[0].To, Left: u.leftOut()}
 	if len(u.change.parts) == 0 {
-		return files.Result{Left: out.Left}, nil
+		return files.Result{Left: u.leftOut()}, nil
 	}
+	u.change.passes = u.passes
 	if err := u.carryOut(); err != nil {
 		return files.Result{}, named(files.Undo, err, steps[0].Path)
 	}
-	out.Changed = true
-	return out, nil
+	return files.Result{Path: steps[0].Path, To: steps[0].To, Left: u.leftOut(), Changed: true}, nil
 }
 
 // plan collects the inverse steps, the last one first. With Rest, a git directory with a conflict stays as it is.
@@ -263,7 +262,7 @@ func (u *undoing) restoreFile(n now, want files.State, content func() (*os.File,
 		}
 		n.stat = tree.Stat{State: files.State{Kind: files.Absent}}
 	}
-	l := &landing{hash: want.Hash, size: want.Size, want: &want, perm: 0o600, old: n.stat}
+	l := &landing{hash: want.Hash, size: want.Size, want: &want, perm: 0o600, old: n.stat, inPlace: true}
 	l.open = func() (io.ReadCloser, error) { return content() }
 	u.change.putLater(n.spot, l, u.lost(n))
 	return nil

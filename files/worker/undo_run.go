@@ -41,6 +41,17 @@ func (u *undoing) conflict(err error, at string) error {
 	return nil
 }
 
+// passes notes a step that failed, with Rest, so that the others are made.
+func (u *undoing) passes(err error) bool {
+	var c *files.Conflict
+	if !u.how.Rest || errors.As(err, new(*tree.MadeError)) || !errors.As(err, &c) {
+		return false
+	}
+	c.Op = files.Undo
+	u.conflicts = append(u.conflicts, c)
+	return true
+}
+
 // leaves reports whether Rest leaves out the git directory of a path.
 func (u *undoing) leaves(at string) bool {
 	dir, ok := u.git.Of(at)

@@ -205,7 +205,11 @@ func (t *trash) restore(root, at string, was entry) error {
 			return err
 		}
 		defer r.Close()
-		return r.Mkdir(strings.TrimPrefix(at, root+"/"), os.FileMode(was.mode&0o777))
+		rel, mode := strings.TrimPrefix(at, root+"/"), os.FileMode(was.mode&0o777)
+		if err := r.Mkdir(rel, mode); err != nil {
+			return err
+		}
+		return r.Chmod(rel, mode) // without the umask
 	}
 	if was.kind() == unix.S_IFLNK {
 		return settledError(d.Symlink(name, tree.TempName(), ownLink(string(was.content), was.mtime)))
