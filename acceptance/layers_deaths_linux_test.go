@@ -155,3 +155,35 @@ func (a *actor) settleLayer(before string, r result) string {
 	}
 	return "landed"
 }
+
+// R-LY-05: a large layer that a death kept from being read is listed and can be dropped while the next daemon reads it,
+// and commands run, in its project and in others.
+func TestLargeLayerAfterDeath(t *testing.T) {
+	t.Parallel()
+	bothUsers(t, func(t *testing.T, a *actor) {
+		a.layered()
+		wait := a.begin("run", "-c", `python3 -c "[open(f'big{i}', 'w').truncate((4 << 30) - 1) for i in range(40)]"; `+
+			"touch last; sleep 1000")
+		eventually(t, "it wrote all", func() bool {
+			list, _ := filepath.Glob(filepath.Join(a.stateDir(), "layers/x-*/upper/last"))
+			return len(list) > 0
+		})
+		a.die()
+		wait()
+		a.layered()
+		if r := a.sbx("run", "-c", "echo x > small"); r.code != 0 {
+			t.Errorf("in the same project: %s", r)
+		}
+		if r := a.do(nil, "/bin/bash", "-ec", "d=$(mktemp -d ~/other-XXXX); cd $d; "+bin+"/sbx run -c 'echo x > small'; "+
+			"cat small; rm -rf $d"); r.code != 0 || r.out != "x\n" {
+			t.Errorf("in another project: %s", r)
+		}
+		id := a.held()
+		if r := a.sbx("changes"); !strings.Contains(r.out, id) || !strings.Contains(r.out, "it is read now") {
+			t.Errorf("while it is read: %s", r)
+		}
+		if r := a.sbx("changes", "drop", id); r.code != 0 || len(a.unsettled()) > 0 {
+			t.Errorf("drop: %s; left are %v", r, a.unsettled())
+		}
+	})
+}

@@ -113,10 +113,13 @@ const settleWait = 10 * time.Second
 // HeldChanges lists the change sets that a session may land, the latest first; nil is those of every project. Damaged
 // ones are among them, and say so.
 func (s *Supervisor) HeldChanges(sess *Session) (list []HeldChange) {
-	select {
-	case <-s.looked:
-	case <-s.ctx.Done():
-	case <-time.After(settleWait):
+	wait, cancel := context.WithTimeout(s.ctx, settleWait)
+	defer cancel()
+	for _, settled := range []chan struct{}{s.looked, s.read} {
+		select {
+		case <-settled:
+		case <-wait.Done():
+		}
 	}
 	entries, _ := os.ReadDir(s.layers)
 	for _, e := range entries {
@@ -250,20 +253,6 @@ func offeredPaths(units []layer.Name) (paths []string) {
 	return paths
 }
 
-// takeAgain makes the change set of a layer that could not be read before.
-func (r *layeredRun) takeAgain() (err error) {
-	p := r.s.projects.of(r.sess.Root)
-	p.settling.Lock()
-	defer p.settling.Unlock()
-	if err = r.reopen(); err != nil || r.l.Set() != nil {
-		return err
-	}
-	if r.held, err = r.s.layersOf(r.above); err != nil {
-		return err
-	}
-	return r.worker(r.s.ctx, func(w *worker.Client, dir *os.File) error { return r.take(r.s.ctx, w, dir) })
-}
-
 // landHeld lands a held change set, or the part at the request's paths, or drops it.
 func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement, out *FileResult) error {
 	p := s.projects.of(c.sess.Root)
@@ -298,6 +287,7 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 	}
 	out.Path, out.Changed = c.sess.Root, true
 	if c.req.Drop {
+		defer s.readers.replace(note.Exec)()
 		return s.dropHeld(c, j, r, note)
 	}
 	if r.root, err = openRoot(c.sess.Root); err != nil {

@@ -166,8 +166,13 @@ func (r *layeredRun) drop() {
 	r.end()
 }
 
-// worker calls f with a worker that can change the project and the layers, and nothing else.
+// worker calls f with a worker that can change the project and the layers, and nothing else. It goes on when ctx ends.
 func (r *layeredRun) worker(ctx context.Context, f func(c *worker.Client, dir *os.File) error) error {
+	return r.reader(context.WithoutCancel(ctx), f)
+}
+
+// reader is worker for what may end with ctx.
+func (r *layeredRun) reader(ctx context.Context, f func(c *worker.Client, dir *os.File) error) error {
 	cfg, _, err := r.s.projectConfig(r.sess)
 	if err != nil {
 		return err
@@ -189,7 +194,7 @@ func (r *layeredRun) worker(ctx context.Context, f func(c *worker.Client, dir *o
 		return err
 	}
 	defer dir.Close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workerTime)
+	ctx, cancel := context.WithTimeout(ctx, workerTime)
 	defer cancel()
 	return r.s.once(ctx, plan, j.setup, func(c *worker.Client) error { return f(c, dir) })
 }

@@ -19,11 +19,12 @@ import (
 
 // recoverLayers holds the change sets of an earlier daemon that did not land for certain. Of one that landed it gives
 // the displaced files to the undo store, or reverts it. Call it for these before the earlier daemon's runs are
-// scanned, and with ended after that, when none of their processes is left.
-func (s *Supervisor) recoverLayers(ended bool) {
+// scanned, and with ended after that, when none of their processes is left. It returns the directories of layers that
+// are still to be read, which are held meanwhile.
+func (s *Supervisor) recoverLayers(ended bool) (unread []string) {
 	entries, err := os.ReadDir(s.layers)
 	if err != nil {
-		return
+		return nil
 	}
 	for _, e := range entries {
 		dir := filepath.Join(s.layers, e.Name())
@@ -47,14 +48,24 @@ func (s *Supervisor) recoverLayers(ended bool) {
 		if err != nil {
 			rec.Error = err.Error()
 		}
+		if errors.Is(err, errUnread) {
+			unread = append(unread, dir)
+		}
 		if _, note, err := s.heldNote(heldID(note.Exec)); err == nil {
 			set, c := s.heldSet(note, approval.ChangeHeld)
 			s.publish(note.Record, nil, set, c)
 		}
 		if s.record(rec) != nil {
-			return // nothing is done unrecorded
+			break // nothing is done unrecorded
 		}
 	}
+	return unread
+}
+
+// layeredRunOf is the run of an earlier daemon.
+func (s *Supervisor) layeredRunOf(sess *Session, dir string, note layerNote) *layeredRun {
+	return &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, granted: note.Granted, above: note.Above,
+		stale: note.Stale, chosen: note.Chosen, stays: note.Stays, had: note.Had}
 }
 
 // nothingIn reports whether a directory is empty, or is not there.
@@ -73,8 +84,7 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (c *Changes, err e
 	if err != nil {
 		return c, err
 	}
-	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, granted: note.Granted, above: note.Above,
-		stale: note.Stale, chosen: note.Chosen, stays: note.Stays, had: note.Had}
+	r := s.layeredRunOf(sess, dir, note)
 	if r.root, err = openRoot(sess.Root); err != nil {
 		return c, err
 	}
@@ -83,7 +93,6 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (c *Changes, err e
 		return c, err
 	}
 	if r.l.Status() == layer.Mounted {
-		note.Held = "" // why it could not be read before
 		if r.held, err = s.layersOf(r.above); err != nil {
 			return c, err
 		}
@@ -99,14 +108,15 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (c *Changes, err e
 		}
 		return c, r.l.Drop()
 	}
+	if r.l.Status() == layer.Mounted {
+		return c, errors.Join(errUnread, r.note(errUnread.Error()))
+	}
 	if r.l.Status() == layer.Held && note.Had == nil { // nothing landed: no worker is needed, which might not start
 		return c, r.heldByDeath(note)
 	}
 	err = r.worker(s.ctx, func(w *worker.Client, dir *os.File) error {
-		landed := r.l.Status() != layer.Mounted && r.l.Status() != layer.Moving && !slices.Equal(r.l.At(), r.hadAll())
+		landed := r.l.Status() != layer.Moving && !slices.Equal(r.l.At(), r.hadAll())
 		switch {
-		case r.l.Status() == layer.Mounted:
-			err = r.take(s.ctx, w, dir)
 		case landed && r.keepRecovered(s.ctx, w, dir, c) == nil:
 			return r.landingEnded(note.Held, nil)
 		case note.Stays:
@@ -123,9 +133,6 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (c *Changes, err e
 		}
 		return r.heldByDeath(note)
 	})
-	if unread := err != nil && r.l.Status() == layer.Mounted && s.ctx.Err() == nil; unread { // the next daemon tries again
-		err = errors.Join(err, r.note(cmp.Or(note.Held, err.Error())))
-	}
 	return c, err
 }
 

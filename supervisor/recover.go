@@ -23,11 +23,12 @@ func (s *Supervisor) keepFiles() {
 	defer s.keeping.Done()
 	s.recoverLayers(false)
 	s.recoverSnapshots(s.recoverRuns())
-	s.recoverLayers(true)
+	unread := s.recoverLayers(true)
 	s.recoverCreated()
 	close(s.looked)
 	s.recoverChanges()
 	close(s.recovered)
+	s.keeping.Go(func() { s.readLayers(unread) })
 	tick := time.NewTicker(pruneEvery)
 	defer tick.Stop()
 	for {

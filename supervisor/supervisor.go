@@ -108,6 +108,9 @@ type Supervisor struct {
 	keeping   sync.WaitGroup
 	// looked is closed when the runs that an earlier daemon left are looked after.
 	looked chan struct{}
+	// read is closed when the layers that an earlier daemon had not read are read, or after a while.
+	read    chan struct{}
+	readers readers
 
 	// connections bounds the connections of all commands together to other hosts.
 	connections *egress.Budget
@@ -131,7 +134,8 @@ func New(o Options) (*Supervisor, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &Supervisor{
 		Host: o.Host, Approval: o.Approval, Audit: o.Audit, Trust: o.Trust, Undo: o.Undo,
-		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}), looked: make(chan struct{}), notes: o.Notes,
+		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}), looked: make(chan struct{}),
+		read: make(chan struct{}), notes: o.Notes,
 		own: alsoReal(o.Own), agentSocket: o.AgentSocket, trash: o.Trash, layers: o.Layers, places: o.Places,
 		created: o.Created,
 		paths:   o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
