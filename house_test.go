@@ -27,7 +27,7 @@ const module = "sandboxd"
 // sub-packages aside. A room that is not listed here does not belong.
 var mayImport = map[string][]string{
 	"acp":               {"internal/jsonrpc", "ipc"},
-	"approval":          {"pattern"},
+	"approval":          {"internal/durable", "pattern"},
 	"approval/answerer": {"approval", "process"},
 	"audit":             {"secret"},
 	"broker":            {"audit", "ipc", "internal/accept", "internal/fdconn"},

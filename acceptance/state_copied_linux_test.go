@@ -22,6 +22,7 @@ func TestHeldChangesOfACopiedState(t *testing.T) {
 			{"other content", `printf more >> "$s/0"`, "refuse"},
 			{"same size", `printf X | dd of="$s/0" conv=notrunc status=none`, "refuse"},
 			{"emptied", `: > "$s/0"`, "refuse"},
+			{"a directory", `rm "$s/0"; mkdir "$s/0"`, "refuse"},
 		} {
 			a.sh("rm -rf a.txt z.txt; echo before > a.txt; echo before > z.txt")
 			id, r := a.hold("echo after > a.txt; echo after > z.txt")

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/renameio/v2"
+
+	"sandboxd/internal/durable"
 )
 
 // Store keeps persistent grants. Calls do not overlap.
@@ -97,7 +99,8 @@ func (s *FileStore) Save(grants []Grant) error {
 	if err := s.setAside(); err != nil {
 		return fmt.Errorf("write grants %q: %w", s.path, err)
 	}
-	if err := renameio.WriteFile(s.path, append(data, '\n'), 0o600, renameio.WithStaticPermissions(0o600)); err != nil {
+	data = durable.Seal(append(data, '\n'))
+	if err := renameio.WriteFile(s.path, data, 0o600, renameio.WithStaticPermissions(0o600)); err != nil {
 		return fmt.Errorf("write grants %q: %w", s.path, err)
 	}
 	if err := syncDir(filepath.Dir(s.path)); err != nil {
@@ -146,6 +149,10 @@ func readGrants(path string) ([]Grant, error) {
 func parseGrants(data []byte) ([]Grant, error) {
 	var head struct {
 		Version int `json:"version"`
+	}
+	data, err := durable.Unseal(data)
+	if err != nil {
+		return nil, err
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, err

@@ -128,7 +128,7 @@ func (l *Layer) take(root *os.File, between below) error {
 	if err != nil {
 		return err
 	}
-	if err := durable.Replace(filepath.Join(l.dir, "set.json"), data); err != nil {
+	if err := durable.Replace(filepath.Join(l.dir, "set.json"), durable.Seal(data)); err != nil {
 		return err
 	}
 	if err := syncfs(int(slots.Fd())); err != nil {
@@ -159,8 +159,11 @@ func Open(dir string) (*Layer, error) {
 
 func read(name string, into any) error {
 	data, err := os.ReadFile(name)
+	if err == nil {
+		data, err = durable.Unseal(data)
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", filepath.Base(name), err)
 	}
 	return json.Unmarshal(data, into)
 }
@@ -170,7 +173,7 @@ func (l *Layer) save() error {
 	if err != nil {
 		return err
 	}
-	return durable.Replace(l.stateFile(), data)
+	return durable.Replace(l.stateFile(), durable.Seal(data))
 }
 
 // Status says how far a layer has come.

@@ -62,8 +62,12 @@ func Key(file string) ([]byte, error) {
 	if err == nil && len(key) == sha256.Size {
 		return key, nil
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the key of digests: %w", err)
+	if err == nil {
+		err = fmt.Errorf("%s: %d bytes instead of %d", file, len(key), sha256.Size)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the key of digests: %w; move it away, and another is made: the digests of variables "+
+			"in later records can't be compared with those of earlier ones then", err)
 	}
 	key = make([]byte, sha256.Size)
 	rand.Read(key) // never fails

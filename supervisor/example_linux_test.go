@@ -85,7 +85,7 @@ func embedded(dir, layers string) (*supervisor.Supervisor, func()) {
 	try(err)
 	controller, err := approval.New(approval.Options{Config: cfg.Approval})
 	try(err)
-	undo, _, err := store.Open(dir, store.Options{})
+	undo, err := store.Open(dir, store.Options{})
 	try(err)
 	notes, err := aftermath.OpenNotes(filepath.Join(dir, "running"))
 	try(err)

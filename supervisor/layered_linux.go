@@ -126,6 +126,7 @@ func (r *layeredRun) note(held string) error {
 	if err != nil {
 		return err
 	}
+	data = durable.Seal(data)
 	name := filepath.Join(r.dir, noteFile)
 	if held == "" {
 		return os.WriteFile(name, data, 0o600)
@@ -148,6 +149,9 @@ func overwrite(name string, data []byte) error {
 
 func readNote(dir string) (note layerNote, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, noteFile))
+	if err == nil {
+		data, err = durable.Unseal(data)
+	}
 	if err == nil {
 		err = json.Unmarshal(data, &note)
 	}

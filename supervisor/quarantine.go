@@ -41,7 +41,13 @@ func (s *Supervisor) manifestOf(exec string) ([]aftermath.Item, error) {
 		return nil, err
 	}
 	var items []aftermath.Item
-	return items, json.Unmarshal(b, &items)
+	err = json.Unmarshal(b, &items)
+	for _, i := range items {
+		if err == nil && (!filepath.IsAbs(i.Path) || filepath.Dir(i.Trash) != filepath.Join(s.trash, exec)) {
+			err = fmt.Errorf("%s: an entry has no path", manifest)
+		}
+	}
+	return items, err
 }
 
 // quarantined finds one item, or everything that a run left, as a change that
@@ -55,6 +61,9 @@ func (s *Supervisor) quarantined(id string, sess *Session) (*undoing, error) {
 		return nil, noChange(id, "nothing of that name was quarantined")
 	}
 	items, err := s.manifestOf(exec)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && sess.Kind == KindCLI { // whose it is, is not known
+		return nil, s.damagedTrash(exec, exec, err)
+	}
 	if err != nil {
 		return nil, noChange(id, "nothing of that name was quarantined, or it is no longer kept")
 	}
@@ -65,9 +74,14 @@ func (s *Supervisor) quarantined(id string, sess *Session) (*undoing, error) {
 		if id != exec && QuarantineID(i) != id || !s.ofSession(i, sess) {
 			continue
 		}
-		if err := back.add(i.Trash, i.Path, 0); errors.Is(err, fs.ErrNotExist) {
-			continue // it is no longer kept
-		} else if err != nil {
+		sum, err := i.Hash()
+		if err == nil && i.Sum != "" && sum != i.Sum {
+			err = errors.New("it has another content than when it was taken away")
+		}
+		if err != nil {
+			return nil, s.damagedTrash(exec, i.Path, fmt.Errorf("%s: %w", i.Trash, err))
+		}
+		if err := back.add(i.Trash, i.Path, 0); err != nil {
 			return nil, fmt.Errorf("look at quarantined %q: %w", i.Path, err)
 		}
 		notes = append(notes, i.Why)
@@ -77,6 +91,13 @@ func (s *Supervisor) quarantined(id string, sess *Session) (*undoing, error) {
 	}
 	u.kept, u.note = back, "quarantined: "+strings.Join(notes, "; ")
 	return u, nil
+}
+
+// damagedTrash is the error of quarantined entries that can't be restored as they were.
+func (s *Supervisor) damagedTrash(exec, what string, err error) error {
+	return &files.Conflict{Op: files.Undo, Path: what, Reason: files.Damaged, Found: err.Error(),
+		Hint: fmt.Sprintf("what is left of it is in %s: copy it from there; the run's other entries come back one by one "+
+			"(sbx undo --list)", filepath.Join(s.trash, exec))}
 }
 
 // ofSession reports whether sess may restore an item: a program those of its own commands, a person at a
@@ -99,11 +120,19 @@ func (s *Supervisor) quarantinedIn(root string, by map[string]string) []Change {
 	entries, _ := os.ReadDir(s.trash) // none yet
 	for _, e := range entries {
 		items, err := s.manifestOf(e.Name())
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			continue // a folder of the undo store, or one that is being filled
 		}
+		if err != nil {
+			c := Change{ID: e.Name(), Op: "quarantine", Guarded: true, Note: err.Error(),
+				What: []string{"damaged: " + s.damagedTrash(e.Name(), e.Name(), err).Error()}}
+			if info, err := e.Info(); err == nil {
+				c.Time = info.ModTime()
+			}
+			list = append(list, c)
+		}
 		for _, i := range items {
-			if _, err := os.Lstat(i.Trash); err != nil || !abspath.Contains(root, i.Path) {
+			if !abspath.Contains(root, i.Path) {
 				continue
 			}
 			list = append(list, Change{ID: QuarantineID(i), Time: i.Time, Op: "quarantine",

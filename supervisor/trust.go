@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/renameio/v2"
+
+	"sandboxd/internal/durable"
 )
 
 // Trust is a person's word that sandboxes may write below a directory. It is
@@ -58,12 +60,16 @@ func OpenTrust(path string) (*TrustStore, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read trusted directories: %w", err)
+	if err == nil {
+		b, err = durable.Unseal(b)
 	}
 	var f trustFile
-	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, fmt.Errorf("read trusted directories %q: %w; move the file away to start with none", path, err)
+	if err == nil {
+		err = json.Unmarshal(b, &f)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read trusted directories %q: %w; move it away to start with none, and trust them again "+
+			"(sbx trust)", path, err)
 	}
 	if f.Version != trustVersion {
 		return nil, fmt.Errorf("read trusted directories %q: version %d, this daemon knows %d", path, f.Version, trustVersion)
@@ -136,7 +142,7 @@ func (s *TrustStore) save(list []Trust) error {
 	if err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(s.path, append(b, '\n'), 0o600); err != nil {
+	if err := renameio.WriteFile(s.path, durable.Seal(append(b, '\n')), 0o600); err != nil {
 		return fmt.Errorf("keep trusted directories: %w", err)
 	}
 	s.list = list

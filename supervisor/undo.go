@@ -191,10 +191,16 @@ func (s *Supervisor) undoingOf(c *fileCall, j *fileJudgement) (*undoing, error) 
 		}
 	}
 	r, err := s.Undo.Get(id)
+	if errors.Is(err, &files.Conflict{Reason: files.Damaged}) && c.sess.Kind == KindCLI { // whose it is, is not known
+		return nil, err
+	}
 	if err != nil || !mayUndo(c.sess, r) {
 		return nil, noChange(id, store.ErrNotFound.Error())
 	}
 	kept, err := s.Undo.Kept(id)
+	if errors.As(err, new(*files.Conflict)) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, &files.Conflict{Op: files.Undo, Path: id, Reason: files.Changed, Found: err.Error()}
 	}

@@ -120,6 +120,9 @@ func (b *backend) conditions() []ipc.Warning {
 	if err := b.audit.Err(); err != nil {
 		add("audit log", "free space or fix the state directory", "it can't be written, so nothing runs: %v", err)
 	}
+	for _, err := range b.sup.Undo.Damaged() {
+		add("undo", "", "%v", err)
+	}
 	if err := b.approvals.StoreErr(); err != nil {
 		add("grants", "sbx grants ls", "%v", err)
 	}

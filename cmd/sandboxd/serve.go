@@ -172,6 +172,9 @@ func openAudit(cfg *config.Config, dirs dirs, mirror func(audit.Mirrored)) (*aud
 		return nil, fmt.Errorf("%w: a daemon with this state directory runs already; sbx stop, with the --socket-dir of "+
 			"that one, ends it; or choose another --state-dir", err)
 	}
+	if errors.Is(err, syscall.EISDIR) {
+		return nil, fmt.Errorf("%w; move it away, and the log goes on without it", err)
+	}
 	return log, err
 }
 
@@ -181,12 +184,11 @@ func openSupervisor(o supervisor.Options, dirs dirs, log *slog.Logger) (*supervi
 	if o.Trust, err = supervisor.OpenTrust(dirs.inState("trust.json")); err != nil {
 		return nil, err
 	}
-	var damaged []error
-	if o.Undo, damaged, err = store.Open(dirs.state, store.Options{
+	if o.Undo, err = store.Open(dirs.state, store.Options{
 		KeepFor: o.Config.Files.Undo.KeepFor, KeepBytes: o.Config.Files.Undo.KeepBytes}); err != nil {
 		return nil, err
 	}
-	for _, w := range damaged {
+	for _, w := range o.Undo.Damaged() {
 		log.Warn("a change can't be undone", "why", w)
 	}
 	if o.Notes, err = aftermath.OpenNotes(dirs.inState("running")); err != nil {

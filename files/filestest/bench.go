@@ -148,7 +148,7 @@ func Start(o Options) (*Bench, error) {
 	if b.Rules, err = files.NewRules(cfg, place); err != nil {
 		return nil, err
 	}
-	if b.Store, _, err = store.Open(o.Store, store.Options{KeepFor: cfg.Undo.KeepFor,
+	if b.Store, err = store.Open(o.Store, store.Options{KeepFor: cfg.Undo.KeepFor,
 		KeepBytes: cfg.Undo.KeepBytes}); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 // BenchmarkOpen opens a store with 1,000 changes of 170 files each.
 func BenchmarkOpen(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "state")
-	s, _, err := Open(dir, Options{})
+	s, err := Open(dir, Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func BenchmarkOpen(b *testing.B) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	for b.Loop() {
-		if s, _, err = Open(dir, Options{}); err != nil {
+		if s, err = Open(dir, Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}

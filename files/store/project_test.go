@@ -15,7 +15,7 @@ import (
 // R-LY-11: the daemon has no manifest in memory, however large the project is.
 func TestSnapshotsAreNotInMemory(t *testing.T) {
 	const many = 99_000
-	s, _, err := store.Open(filepath.Join(t.TempDir(), "store"), store.Options{})
+	s, err := store.Open(filepath.Join(t.TempDir(), "store"), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

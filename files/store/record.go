@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -126,7 +127,7 @@ func (s *Store) write(r Record) error {
 	if err != nil {
 		return fmt.Errorf("keep record %q: %w", r.ID, err)
 	}
-	if err := durable.Replace(s.recordFile(r.ID), data); err != nil {
+	if err := durable.Replace(s.recordFile(r.ID), durable.Seal(data)); err != nil {
 		return fmt.Errorf("keep record %q: %w", r.ID, err)
 	}
 	return nil
@@ -138,27 +139,35 @@ func (s *Store) read(id string) (Record, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return Record{}, fmt.Errorf("undo %q: %w", id, ErrNotFound)
 	}
-	if err != nil {
-		return Record{}, fmt.Errorf("undo %q: %w", id, err)
-	}
 	var f file
-	if err := json.Unmarshal(data, &f); err != nil {
-		return Record{}, fmt.Errorf("undo %q: its record is damaged: %w", id, err)
+	if err == nil {
+		data, err = durable.Unseal(data)
 	}
-	if f.Version != version || f.ID != id || len(f.Contents) != len(f.Steps) {
-		return Record{}, fmt.Errorf("undo %q: its record is not one of this version", id)
+	if err == nil {
+		err = json.Unmarshal(data, &f)
+	}
+	if err == nil && (f.Version != version || f.ID != id || len(f.Contents) != len(f.Steps)) {
+		err = errors.New("it is not one of this version")
+	}
+	if err != nil {
+		return Record{}, &files.Conflict{Op: files.Undo, Path: id, Reason: files.Damaged,
+			Found: fmt.Sprintf("its record %s: %v", s.recordFile(id), err),
+			Hint: fmt.Sprintf("what it replaced is in %s and %s, as far as it is kept: copy it from there, and delete them",
+				filepath.Dir(s.recordFile(id)), filepath.Join(s.dir, "trash", id))}
 	}
 	return f.Record, nil
 }
 
 // readHead gets the part of a record that stays in memory, from the part of its file before the steps.
 func (s *Store) readHead(id string) (Record, error) {
-	f, err := os.Open(s.recordFile(id))
+	whole, err := os.ReadFile(s.recordFile(id))
+	if err == nil {
+		whole, err = durable.Unseal(whole)
+	}
 	if err != nil {
 		return s.read(id)
 	}
-	defer f.Close()
-	dec, head := json.NewDecoder(f), map[string]json.RawMessage{}
+	dec, head := json.NewDecoder(bytes.NewReader(whole)), map[string]json.RawMessage{}
 	var before json.Token
 	for _, err = dec.Token(); err == nil && dec.More() && before != "steps"; {
 		var value json.RawMessage

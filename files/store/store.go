@@ -42,13 +42,14 @@ type Store struct {
 	// projects have snapshots, by their folders' names; snapshots is how many bytes those hold.
 	projects  map[string]*Project
 	snapshots int64
+	// damaged are the records that can't be read, by id.
+	damaged map[string]error
 }
 
 // Open opens the store in a folder, which it makes if need be. The folder must
 // be the caller's own, and closed to everybody else. Records that are damaged
-// are left where they are, and named in the warnings; damage in the steps is an
-// error of Kept.
-func Open(dir string, opts Options) (s *Store, warnings []error, err error) {
+// are left where they are; see Damaged. Damage in the steps is an error of Kept.
+func Open(dir string, opts Options) (s *Store, err error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
@@ -58,22 +59,31 @@ func Open(dir string, opts Options) (s *Store, warnings []error, err error) {
 		records:  map[string]Record{},
 		open:     map[string][]string{},
 		projects: map[string]*Project{},
+		damaged:  map[string]error{},
 	}
 	for _, d := range []string{"", "undo", "trash", "snapshots"} {
 		if err := ownDir(filepath.Join(dir, d)); err != nil {
-			return nil, nil, fmt.Errorf("open undo store %q: %w", dir, err)
+			return nil, fmt.Errorf("open undo store %q: %w", dir, err)
 		}
 	}
 	entries, err := os.ReadDir(filepath.Join(dir, "undo"))
 	if err != nil {
-		return nil, nil, fmt.Errorf("open undo store %q: %w", dir, err)
+		return nil, fmt.Errorf("open undo store %q: %w", dir, err)
 	}
 	for _, e := range entries {
-		if warning := s.load(e.Name()); warning != nil {
-			warnings = append(warnings, warning)
+		if err := s.load(e.Name()); err != nil {
+			s.damaged[e.Name()] = err
 		}
 	}
-	return s, warnings, nil
+	return s, nil
+}
+
+// Damaged lists why changes can't be undone whose records can't be read.
+func (s *Store) Damaged() (list []error) {
+	for _, id := range slices.Sorted(maps.Keys(s.damaged)) {
+		list = append(list, s.damaged[id])
+	}
+	return list
 }
 
 // Configure changes how long and how much is kept from now on. The clock stays.
@@ -144,12 +154,15 @@ func (s *Store) erase(id string) error {
 	return nil
 }
 
-// Get is one change.
+// Get is one change. Of a damaged record the error is a *files.Conflict.
 func (s *Store) Get(id string) (Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r, ok := s.records[id]; ok {
 		return r, nil
+	}
+	if err := s.damaged[id]; err != nil {
+		return Record{}, err
 	}
 	return Record{}, fmt.Errorf("undo %q: %w", id, ErrNotFound)
 }

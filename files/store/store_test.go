@@ -24,9 +24,9 @@ func must(t testing.TB, err error) {
 
 func open(t *testing.T, dir string, o Options) *Store {
 	t.Helper()
-	s, warnings, err := Open(dir, o)
+	s, err := Open(dir, o)
 	must(t, err)
-	if len(warnings) > 0 {
+	if warnings := s.Damaged(); len(warnings) > 0 {
 		t.Fatal(warnings)
 	}
 	return s
@@ -401,19 +401,19 @@ func TestHostileWorker(t *testing.T) {
 func TestWhoseStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	must(t, os.Mkdir(dir, 0o755))
-	if _, _, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), "`chmod 700 ") {
+	if _, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), "`chmod 700 ") {
 		t.Errorf("a folder that others may enter: %v", err)
 	}
 	must(t, os.Chmod(dir, 0o700))
 	if os.Geteuid() == 0 {
 		must(t, os.Chown(dir, 12345, 12345))
-		if _, _, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), "belongs to somebody else") {
+		if _, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), "belongs to somebody else") {
 			t.Errorf("another's folder: %v", err)
 		}
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	must(t, os.Symlink(t.TempDir(), link))
-	if _, _, err := Open(link, Options{}); err == nil {
+	if _, err := Open(link, Options{}); err == nil {
 		t.Error("a symbolic link is taken")
 	}
 }
@@ -425,9 +425,9 @@ func TestDamagedRecord(t *testing.T) {
 	keep(t, s, "good", "a", overwrite("/a", "a"))
 	keep(t, s, "bad", "b", overwrite("/b", "b"))
 	must(t, os.WriteFile(filepath.Join(dir, "undo", "bad", "record.json"), []byte("{"), 0o600))
-	s, warnings, err := Open(dir, Options{})
+	s, err := Open(dir, Options{})
 	must(t, err)
-	if len(warnings) != 1 || !strings.Contains(warnings[0].Error(), `"bad"`) {
+	if warnings := s.Damaged(); len(warnings) != 1 || !strings.Contains(warnings[0].Error(), `"bad"`) {
 		t.Errorf("warnings: %v", warnings)
 	}
 	if _, err := s.Get("good"); err != nil {

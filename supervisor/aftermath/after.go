@@ -135,6 +135,8 @@ type Item struct {
 	Why  string `json:"why"`
 	// Trash is where it is now; empty if Kept.
 	Trash string `json:"trash,omitempty"`
+	// Sum is the [Item.Hash]; "": unknown.
+	Sum string `json:"sum,omitempty"`
 	// Kept: it was left where it is, because it can't be the run's, or because
 	// it could not be moved.
 	Kept bool   `json:"kept,omitempty"`

@@ -241,9 +241,13 @@ func (t *trash) close(items []Item) {
 	}
 	var moved []Item
 	for _, i := range items {
-		if i.Trash != "" {
-			moved = append(moved, i)
+		if i.Trash == "" {
+			continue
 		}
+		if i.Sum == "" {
+			i.Sum, _ = i.Hash() // of what can't be read nothing is restored
+		}
+		moved = append(moved, i)
 	}
 	if len(moved) == 0 {
 		os.Remove(filepath.Join(t.dir, journal))
