@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -113,7 +114,8 @@ func (k *Landed) Hash(rel string) (hash string, size int64, ok bool) {
 // it open then. Otherwise another content is damage.
 func (s *Store) wroteLater(r Record, step int) bool {
 	state, loses := r.Steps[step].Content()
-	if !loses || !slices.Contains(r.Open, step) {
+	noted := slices.Contains(r.Open, step) || r.Open == nil && strings.HasPrefix(r.Contents[step], landedName(r.ID))
+	if !loses || !noted {
 		return false
 	}
 	now, err := os.Stat(filepath.Join(s.dir, r.Contents[step]))
@@ -158,6 +160,7 @@ func (k *Kept) reread() error {
 // KeepLanded stores the change set of a layered run, which landed in root, so that it can be undone.
 func (s *Store) KeepLanded(r Record, root string, steps []files.Step, k *Landed) error {
 	r.State, r.Run, r.Steps, r.Contents, r.Bytes = Made, true, steps, make([]string, len(steps)), Bytes(steps)
+	r.Open = []int{}
 	for i, step := range steps {
 		if _, loses := step.Content(); !loses {
 			continue

@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"sandboxd/files"
+	"sandboxd/internal/durable"
 )
 
 // What another program that had a displaced file open writes to it later is the version that undo restores, and the
@@ -53,6 +55,17 @@ func TestLateVersions(t *testing.T) {
 	if got := late("linked", "/p/f"); got.Hash != files.Sum([]byte("later")) || got.Size != 5 {
 		t.Errorf("undo would restore %+v", got)
 	}
+	// An earlier version noted neither who had it open, nor a hash.
+	data, err := os.ReadFile(s.recordFile("linked"))
+	must(t, err)
+	data, err = durable.Unseal(data)
+	must(t, err)
+	old := strings.Replace(string(data), ",\n \"open\": [\n  0\n ]", "", 1)
+	if old == string(data) {
+		t.Fatalf("no file is noted as open in %s", data)
+	}
+	must(t, os.WriteFile(s.recordFile("linked"), []byte(old), 0o600))
+	late("linked", "/p/f")
 	must(t, os.WriteFile(copied, nil, 0o600))
 	must(t, os.Link(copied, copied+"2"))
 	land("copied", copied)

@@ -65,8 +65,8 @@ type Record struct {
 	// none.
 	Contents []string `json:"contents"`
 	// Open are the steps whose content is a file that another program had open, for reading or writing, when a landing had
-	// displaced it.
-	Open []int `json:"open,omitempty"`
+	// displaced it. Nil: that was not noted, as by earlier versions.
+	Open []int `json:"open"`
 }
 
 // Takes is the part of a change that an undo takes back, and how.
