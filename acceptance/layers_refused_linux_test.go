@@ -259,7 +259,6 @@ mount -t overlay overlay -o lowerdir="$2",upperdir="$1/upper",workdir="$1/work" 
 		{"whiteout", `mknod left c 0 0; chown --reference=. left`, `"left" in it is marked as a part of an overlay`},
 		{"mark", `python3 -c 'import os; os.setxattr("README", "user.overlay.metacopy", b"")'`,
 			`"README" in it is marked as a part of an overlay`},
-		{"set-group-ID", `chmod g+s .`, "its directory has the set-group-ID bit"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			eachUser(t, func(t *testing.T, a *actor) {

@@ -17,6 +17,7 @@ var asBoth = map[string]string{
 	"TestEscapeCatalogue":            "the catalogue of escapes",
 	"TestForbiddenActs":              "root's capabilities are dropped, a user's never were there",
 	"TestFirstProcessIsOutOfReach":   "ptrace(2) and /proc are judged by uid and user namespace",
+	"TestSetGroupID":                 "root's daemon has rights that its commands have not",
 	"TestNotDumpable":                "the owner of /proc/PID becomes root",
 	"TestDevicesOfTheMachine":        "root may open them, where no wall stands",
 	"TestReadersCannotWrite":         "root writes to what modes close",

@@ -92,12 +92,16 @@ func (s Step) Content() (State, bool) {
 // SetIDBits are the bits of a mode by which a program runs as its owner or group, and a directory hands on its group.
 const SetIDBits = 0o6000
 
-// Unrestorable names what of a file or folder no worker can make again: its system call filter refuses set-ID bits, and
-// its user namespace has no number for other users of an access control list. "" where there is nothing.
+const setGroupID = 0o2000
+
+// Unrestorable names what of a file or folder no worker can make again: its system call filter refuses set-ID bits, but
+// for the set-group-ID bit of a folder, and its user namespace has no number for other users of an access control list.
+// "" where there is nothing.
 func (s State) Unrestorable() string {
 	switch {
 	case s.Kind != File && s.Kind != Dir:
 		return ""
+	case s.Kind == Dir && s.Mode&SetIDBits == setGroupID:
 	case s.Mode&SetIDBits != 0:
 		return "its set-user-ID and set-group-ID bits"
 	}

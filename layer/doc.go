@@ -42,12 +42,13 @@
 // An entry that the command creates lands in another directory than the one that it saw where that was there before the
 // run, was moved into its place, and has got or lost an entry since. Root and layer must be on one mount: nothing lands
 // by copying across file systems. [Reason] names this and the other cases that need a direct run. FIFOs, sockets and
-// devices do not land, set-user-ID bits and attributes outside user.* and access control lists are lost, a file with
-// several hard links lands under the written name only, and a root that is closed to its owner lands with mode 0700. A
-// directory that the command renames was copied by it, as overlays without redirect_dir require. A file of another
-// owner has no lease. Nothing here lands a layer that is still written to, so that a run lands once: the processes that
-// it leaves end before Take, and no job has a layer. Layers on held ones (see [New]) must land after those. A program
-// that found a file before a landing and opens it after that writes to the displaced object: [Layer.Late] names such
-// files, and the undo store restores their later content. The mount is "volatile": what a command has passed to
-// fsync(2) is on the disk only after Take, so that a power cut during a run may take the latest of it.
+// devices do not land, set-ID bits of files and attributes outside user.* and access control lists are lost, a file
+// with several hard links lands under the written name only, and a root that is closed to its owner lands with mode
+// 0700. A directory that the command renames was copied by it, as overlays without redirect_dir require. A file of
+// another owner has no lease. Nothing here lands a layer that is still written to, so that a run lands once: the
+// processes that it leaves end before Take, and no job has a layer. Layers on held ones (see [New]) must land after
+// those. A program that found a file before a landing and opens it after that writes to the displaced object:
+// [Layer.Late] names such files, and the undo store restores their later content. The mount is "volatile": what a
+// command has passed to fsync(2) is on the disk only after Take, so that a power cut during a run may take the latest
+// of it.
 package layer

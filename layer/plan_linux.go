@@ -169,8 +169,6 @@ func foreign(root int, mapped func(uid, gid uint32) bool) (string, error) {
 			return fmt.Sprintf("%q in it is marked as a part of an overlay, which hides such entries", name), nil
 		case !mapped(s.UID, s.GID):
 			return fmt.Sprintf("%q in it belongs to uid %d, gid %d, which a sandbox can't name", name, s.UID, s.GID), nil
-		case name == "." && s.Mode&unix.S_ISGID != 0:
-			return "its directory has the set-group-ID bit, which new ones in it inherit and no sandbox can set", nil
 		}
 	}
 	own, err := stat(root, ".")

@@ -23,7 +23,8 @@ import (
 // that the sandbox refuses. It decides nothing: the filter refuses
 // by number and arguments, and a call that it permits meets mounts,
 // Landlock and the network namespace in the kernel. So nothing is lost when a program
-// changes a path while we read it, except that we report the wrong name.
+// changes a path while we read it, except that we report the wrong name. The calls that it makes itself, on an object
+// that it has opened, are the lent ones (setGroupID).
 type observer struct {
 	profile profile.Profile
 	by      string
@@ -63,8 +64,13 @@ func (p *Process) listen(files []*os.File, plan *Plan) {
 	}()
 }
 
-// see notes one call, if the sandbox refuses it.
+// see notes one call, if the sandbox refuses it, and makes it, if it is lent.
 func (o *observer) see(c *seccomp.Call) {
+	if c.Lent {
+		if c.Answer = o.setGroupID(c); c.Answer != seccomp.EPERM {
+			return
+		}
+	}
 	switch {
 	case c.Answer != seccomp.Allow && (c.Name == "socket" || c.Name == "socketpair"):
 		o.found.add(o.socket(c))
@@ -187,11 +193,16 @@ func (o *observer) files(c *seccomp.Call) {
 	case "openat":
 		dir, flags = 0, c.Args[2]
 	case "openat2":
-		var how [8]byte // flags come first in struct open_how (openat2(2))
+		var how [16]byte // flags and mode come first in struct open_how (openat2(2))
 		if n, err := c.Memory(c.Args[2], how[:]); err != nil || n < len(how) {
 			return
 		}
 		dir, flags = 0, binary.NativeEndian.Uint64(how[:])
+		if binary.NativeEndian.Uint64(how[8:])&0o6000 != 0 { // no mode is permitted but for a new file
+			c.Answer, c.Why = seccomp.EPERM, "a set-ID bit"
+			o.see(c)
+			return
+		}
 	default:
 		return
 	}

@@ -101,6 +101,13 @@ func arguments(file string) []argued {
 		{"mknodat", []any{"0xffffffffffffff9c", file + ".null", "020600", 0x103}, EPERM},
 		{"mknodat", []any{"0xffffffffffffff9c", file + ".whiteout", "020600", 0}, EPERM},
 		{"mknodat", []any{"0xffffffffffffff9c", file + ".disk", "060600", 0x700}, EPERM},
+		{"mknodat", []any{"0xffffffffffffff9c", file + ".setgid", "0102755", 0}, EPERM},
+		{"mknodat", []any{"0xffffffffffffff9c", file + ".setuid", "04755", 0}, EPERM},
+		{"openat", []any{"0xffffffffffffff9c", file + ".new", "0101", "02755"}, EPERM},
+		{"openat", []any{"0xffffffffffffff9c", filepath.Dir(file), "020200001", "04755"}, EPERM}, // O_TMPFILE
+		{"openat", []any{"0xffffffffffffff9c", file, "1", "06755"}, Allow},
+		{"creat", []any{file + ".new", "02755"}, EPERM},
+		{"open", []any{file + ".new", "0101", "02755"}, EPERM},
 		{"personality", []any{"0xffffffff"}, Allow},
 		{"personality", []any{"0x40000"}, Allow},
 		{"personality", []any{"0x400000"}, EPERM}, // READ_IMPLIES_EXEC

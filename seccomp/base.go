@@ -105,6 +105,10 @@ var base = []rule{
 	{Calls: []string{"personality"}, Answer: EPERM},
 
 	// mknod(2): a type of 0 is a regular file. A character device 0:0 needs no privilege, so devices are refused here.
+	{Calls: []string{"mknod"}, Answer: EPERM, When: []test{{1, 0o4000, 0o4000}}, Why: "set-user-ID"},
+	{Calls: []string{"mknod"}, Answer: EPERM, When: []test{{1, 0o2000, 0o2000}}, Why: "set-group-ID"},
+	{Calls: []string{"mknodat"}, Answer: EPERM, When: []test{{2, 0o4000, 0o4000}}, Why: "set-user-ID"},
+	{Calls: []string{"mknodat"}, Answer: EPERM, When: []test{{2, 0o2000, 0o2000}}, Why: "set-group-ID"},
 	{Calls: []string{"mknod"}, When: []test{{1, 0xF000, 0}}, Why: "regular file"},
 	{Calls: []string{"mknod"}, When: []test{{1, 0xF000, 0x8000}}, Why: "regular file"},
 	{Calls: []string{"mknod"}, When: []test{{1, 0xF000, 0x1000}}, Why: "FIFO"},
@@ -115,13 +119,30 @@ var base = []rule{
 	{Calls: []string{"mknodat"}, When: []test{{2, 0xF000, 0xC000}}, Why: "socket"},
 	{Calls: names(`mknod mknodat`), Answer: EPERM, Why: "devices"},
 
-	// The set-user-ID and set-group-ID bits would hand the caller's identity to other users of the machine. They can also
-	// be asked for when a file is made (open with O_CREAT), where the kernel takes them away again at the first write,
-	// as nobody in a sandbox has CAP_FSETID; so open stays free of tests, and quick.
+	// The set-user-ID and set-group-ID bits would hand the caller's identity to other users of the machine, and are
+	// asked for when a file is made, too (open with O_CREAT or O_TMPFILE). mkdir takes no such bit, a directory inherits
+	// it. openat2 has its mode in memory: where another thread changes that after the listener's look, a file gets the
+	// bit until its first byte, as nobody in a sandbox has CAP_FSETID.
 	{Calls: names(`chmod fchmod`), Answer: EPERM, When: []test{{1, 0o4000, 0o4000}}, Why: "set-user-ID"},
-	{Calls: names(`chmod fchmod`), Answer: EPERM, When: []test{{1, 0o2000, 0o2000}}, Why: "set-group-ID"},
 	{Calls: names(`fchmodat fchmodat2`), Answer: EPERM, When: []test{{2, 0o4000, 0o4000}}, Why: "set-user-ID"},
-	{Calls: names(`fchmodat fchmodat2`), Answer: EPERM, When: []test{{2, 0o2000, 0o2000}}, Why: "set-group-ID"},
+	{Calls: []string{"creat"}, Answer: EPERM, When: []test{{1, 0o4000, 0o4000}}, Why: "set-user-ID"},
+	{Calls: []string{"creat"}, Answer: EPERM, When: []test{{1, 0o2000, 0o2000}}, Why: "set-group-ID"},
+	{Calls: []string{"open"}, Answer: EPERM, When: []test{{1, oCreat, oCreat}, {2, 0o4000, 0o4000}}, Why: "set-user-ID"},
+	{Calls: []string{"open"}, Answer: EPERM, When: []test{{1, oCreat, oCreat}, {2, 0o2000, 0o2000}}, Why: "set-group-ID"},
+	{Calls: []string{"open"}, Answer: EPERM, When: []test{{1, oTemp, oTemp}, {2, 0o4000, 0o4000}}, Why: "set-user-ID"},
+	{Calls: []string{"open"}, Answer: EPERM, When: []test{{1, oTemp, oTemp}, {2, 0o2000, 0o2000}}, Why: "set-group-ID"},
+	{Calls: []string{"openat"}, Answer: EPERM, When: []test{{2, oCreat, oCreat}, {3, 0o4000, 0o4000}},
+		Why: "set-user-ID"},
+	{Calls: []string{"openat"}, Answer: EPERM, When: []test{{2, oCreat, oCreat}, {3, 0o2000, 0o2000}},
+		Why: "set-group-ID"},
+	{Calls: []string{"openat"}, Answer: EPERM, When: []test{{2, oTemp, oTemp}, {3, 0o4000, 0o4000}}, Why: "set-user-ID"},
+	{Calls: []string{"openat"}, Answer: EPERM, When: []test{{2, oTemp, oTemp}, {3, 0o2000, 0o2000}}, Why: "set-group-ID"},
+
+	// On a directory the bit only hands on its group. A filter can't see what a path leads to, so the listener's owner
+	// makes this call, on the object that it opened.
+	{Calls: names(`chmod fchmod`), Answer: EPERM, When: []test{{1, 0o2000, 0o2000}}, Why: "set-group-ID", Lent: true},
+	{Calls: names(`fchmodat fchmodat2`), Answer: EPERM, When: []test{{2, 0o2000, 0o2000}}, Why: "set-group-ID",
+		Lent: true},
 
 	{Calls: names(`io_uring_setup io_uring_enter io_uring_register`), Answer: EPERM,
 		Why: "a second way into the kernel, past this filter"},
@@ -148,6 +169,12 @@ var base = []rule{
 		query_module security sysfs tuxcall uselib ustat vserver
 	`), Answer: ENOSYS, Why: "gone from the kernel, or going"},
 }
+
+// oCreat and oTemp are O_CREAT and the bit of O_TMPFILE of include/uapi/asm-generic/fcntl.h.
+const (
+	oCreat = 0o100
+	oTemp  = 0o20000000
+)
 
 // newNamespaces is CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET} of include/uapi/linux/sched.h.
 const newNamespaces = 0x7E020000

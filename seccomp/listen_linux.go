@@ -19,6 +19,7 @@ type Call struct {
 	Args   [6]uint64 // as the kernel read them; the targets of pointers may change
 	Answer Answer    // the answer to the call; Allow: the kernel continues it
 	Why    string    // the reason of the rule that refuses
+	Lent   bool      // the kernel never continues it; Allow: whoever saw it has made the call himself
 
 	id       uint64
 	listener *Listener
@@ -109,8 +110,8 @@ const keptThreads = 8
 var serving atomic.Int32
 
 // Serve answers every call until the last process under the filter has ended, or Close. see gets
-// each before its answer; it may not block. The answer follows from the call's number and arguments
-// as the kernel read them, never from the targets of pointers, and only calls of watchedCalls can ever
+// each before its answer, which it may change; it may not block. What continues follows from the call's number and
+// arguments as the kernel read them, never from the targets of pointers, and only calls of watchedCalls can ever
 // continue.
 //
 // It waits on a thread of its own, and needs a goroutine that ends with it: a received call costs
@@ -133,7 +134,7 @@ func (l *Listener) Serve(see func(*Call)) {
 		c := &Call{Thread: int(note.pid), Name: l.names[note.number], Args: note.args, Answer: ENOSYS, id: note.id,
 			listener: l}
 		if note.arch == l.policy.arch.token() {
-			c.Answer, c.Why = l.decide(c.Name, c.Args)
+			c.decide(l.policy)
 		}
 		see(c)
 		l.answer(c)
@@ -158,15 +159,15 @@ var (
 	})
 )
 
-func (l *Listener) decide(name string, args [6]uint64) (Answer, string) {
-	if watch()[name] {
-		return Allow, "" // the policy refuses none of these
-	}
-	r := l.policy.decides(name, args)
-	if r.Answer <= Allow {
-		return ENOSYS, "" // the filter would not have sent it
-	}
-	return r.Answer, r.Why
+// decide sets the answer of a policy whose filter sent the call.
+func (c *Call) decide(p Policy) {
+	r := p.decides(c.Name, c.Args)
+	switch {
+	case r.Answer > Allow:
+		c.Answer, c.Why, c.Lent = r.Answer, r.Why, r.Lent
+	case watch()[c.Name]:
+		c.Answer = Allow
+	} // else the filter would not have sent it
 }
 
 // errOver is returned when no process is left under the filter.
@@ -196,11 +197,11 @@ func (l *Listener) receive() (notification, error) {
 	return notification{}, errOver
 }
 
-// answer lets a watched call continue, and every other one fail. An error of that means that the
-// caller has ended.
+// answer lets a watched call continue, and every other one fail, or return 0 where it was made already. An error of
+// that means that the caller has ended.
 func (l *Listener) answer(c *Call) {
 	r := response{id: c.id, err: -int32(c.Answer)}
-	if c.Answer == Allow {
+	if c.Answer == Allow && !c.Lent {
 		r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 	}
 	_ = l.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))

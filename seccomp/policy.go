@@ -66,13 +66,14 @@ const low32 = 0xffffffff
 func is(arg uint8, value uint64) test { return test{arg, low32, value} }
 
 // A rule answers some calls, when all its tests hold; no tests means always. A profile that grants the group Unless
-// does not have it.
+// does not have it. Lent says that the owner of a listener may make the call in the place of its caller (Call.Lent).
 type rule struct {
 	Calls  []string
 	Answer Answer
 	When   []test
 	Why    string
 	Unless profile.SyscallGroup
+	Lent   bool
 }
 
 func (r rule) holds(args [6]uint64) bool {

@@ -34,7 +34,7 @@ var watched = []rule{
 const watchedAfter = "refuse when"
 
 // watchedCalls names the calls that a telling filter lets through by its listener, sorted. The policy
-// refuses none of them, with any arguments.
+// refuses none of them but by their arguments, which filter and listener read alike.
 func watchedCalls() []string {
 	var list []string
 	for _, r := range watched {

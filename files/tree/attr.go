@@ -101,6 +101,9 @@ func (t *Tree) reachable(fd int, want files.State) files.State {
 	if st.GID != want.GID && unix.Fchown(fd, -1, int(want.GID)) != nil {
 		want.GID = st.GID
 	}
+	if want.Mode&files.SetIDBits&^st.Mode != 0 && (want.Unrestorable() != "" || unix.Fchmod(fd, want.Mode) != nil) {
+		want.Mode &^= files.SetIDBits &^ st.Mode // without a listener a folder lacks its bit, too
+	}
 	if want.Unrestorable() == "" {
 		return want
 	}
@@ -108,7 +111,6 @@ func (t *Tree) reachable(fd int, want files.State) files.State {
 	if err != nil {
 		return want
 	}
-	want.Mode &^= files.SetIDBits &^ st.Mode
 	want.Xattrs = maps.Clone(want.Xattrs)
 	maps.DeleteFunc(want.Xattrs, func(name string, value []byte) bool {
 		return files.ForeignACL(name, value) && !bytes.Equal(have[name], value)
