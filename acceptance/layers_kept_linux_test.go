@@ -307,3 +307,31 @@ func TestLayersOfAMovedProject(t *testing.T) {
 		}
 	})
 }
+
+// R-LY-02, R-LY-05: a socket that a command leaves does not land and keeps nothing else from landing, like a FIFO, and
+// a socket of the project is removed with what is around it.
+func TestLayersOfSockets(t *testing.T) {
+	t.Parallel()
+	bothUsers(t, func(t *testing.T, a *actor) {
+		a.containedLayers("")
+		const bind = `python3 -c 'import socket, sys; [socket.socket(1).bind(s) for s in sys.argv[1:]]' `
+		a.sh("mkdir -p served/deep; " + bind + "served/s served/deep/s; echo x > served/f")
+		r := a.sbx("run", "-c", bind+"here.sock new.sock; mkdir -p d/e; "+bind+"d/e/s; mkfifo d/pipe\n"+
+			"echo r > out; echo s > d/f")
+		if r.code != 0 || a.sh("cat out d/f; find . -type s -o -type p | sort") != "r\ns\n./served/deep/s\n./served/s\n" {
+			t.Errorf("a command that leaves sockets: %v", r)
+		}
+		for _, name := range []string{"here.sock", "d/e/s", "d/pipe"} {
+			if !strings.Contains(r.err, name) {
+				t.Errorf("%s is not named: %v", name, r)
+			}
+		}
+		if r := a.sbx("run", "-c", "rm -r served"); r.code != 0 || a.there("served") {
+			t.Errorf("rm of a directory with sockets: %v", r)
+		}
+		if r := a.landing(always, "undo", "--last"); r.code != 0 || a.sh("cat served/f") != "x\n" {
+			t.Errorf("undo: %v", r)
+		}
+		a.noLayers()
+	})
+}

@@ -171,3 +171,24 @@ func TestProtectedNamesInTheFileTool(t *testing.T) {
 		}
 	})
 }
+
+// R-OS-02, R-OS-03: hundreds of protected names take no room from those that are hidden, whichever tree these are in,
+// and keep no command from running, by either back end.
+func TestManyNames(t *testing.T) {
+	t.Parallel()
+	bothUsers(t, func(t *testing.T, a *actor) {
+		a.sh("for i in $(seq 150); do mkdir -p r$i/.git/hooks p$i; touch p$i/CLAUDE.md\n" +
+			"echo CANARY > p$i/x.secret; done; mkdir -p r1/deep/er; echo CANARY > r1/deep/er/y.secret")
+		for _, backend := range []string{"native", "bwrap"} {
+			a.configured("[sandbox]\nbackend = \""+backend+"\"\nlayers = \"off\"\nhidden = [\"**/*.secret\"]\n",
+				"--mode", "approve-all")
+			a.sbx("trust")
+			r := a.sbx("run", "-c", "cat p*/x.secret r1/deep/er/y.secret; echo ran > out")
+			if r.code != 0 || strings.Contains(r.out, "CANARY") || !a.there("out") {
+				t.Errorf("%s: %v", backend, r)
+			}
+			a.sh("rm out")
+			a.stop()
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	pathpkg "path"
+	"slices"
 	"strings"
 
 	"sandboxd/profile"
@@ -27,6 +28,8 @@ type Host struct {
 	// Descriptor is the first of [Result.Descriptors] descriptors, each open on
 	// something empty such as /dev/null, that bwrap will inherit.
 	Descriptor int
+	// Layers are the mounts that overlays will replace ([Result.WithOverlay]).
+	Layers []string
 }
 
 // Result holds the arguments and descriptors for bwrap.
@@ -72,6 +75,8 @@ func Compile(p profile.Profile, extra []profile.Profile, h Host) (Result, error)
 		root:    newLayers(p, extra),
 		connect: func(path string) bool { return allow(all, profile.OpConnect, path) },
 		listed:  p.UnixSockets(),
+		layers:  h.Layers,
+		worker:  slices.Contains(p.Syscalls(), profile.SyscallsLeases),
 		mounts:  map[string]*Mount{},
 		exact:   map[string]bool{},
 	}

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 
 	"sandboxd/bwrap"
+	"sandboxd/profile"
 )
 
 // TestHostFS: it is the real file system, and follows no link on the way.
@@ -59,6 +61,32 @@ func TestHostFS(t *testing.T) {
 	for _, name := range []string{"/etc", "a/../b", ""} {
 		if _, err := host.Lstat(name); !errors.Is(err, fs.ErrInvalid) {
 			t.Errorf("Lstat(%q): %v, want invalid", name, err)
+		}
+	}
+}
+
+// R-OS-02: a hidden file that only another user may read needs no mount, in a tree in which nothing can be changed.
+func TestNoMountForTheUnreadable(t *testing.T) {
+	top := project(t, os.Geteuid(), "a.key", "b.key")
+	if err := errors.Join(os.Chmod(top+"/a.key", 0o600), os.Chmod(top+"/b.key", 0o640)); err != nil {
+		t.Fatal(err)
+	}
+	for tree, want := range map[profile.Access]string{profile.Read: "b", profile.Read | profile.Write: "a b"} {
+		for _, uid := range []int{os.Geteuid(), os.Geteuid() + 1} {
+			result, err := bwrap.Compile(mustNew(t, allow(tree, top), named(profile.Hide, top, "*.key")), nil,
+				bwrap.Host{Version: bwrap.Version{Minor: 8}, FS: bwrap.HostFS(), Euid: uid, Descriptor: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var hidden []string
+			for _, name := range []string{"a", "b"} {
+				if strings.Contains(layout(result), "hidden file "+top+"/"+name+".key") {
+					hidden = append(hidden, name)
+				}
+			}
+			if got := strings.Join(hidden, " "); uid != os.Geteuid() && got != want || uid == os.Geteuid() && got != "a b" {
+				t.Errorf("access %v, uid %d: hidden are %s", tree, uid, got)
+			}
 		}
 	}
 }

@@ -90,12 +90,13 @@ type Mount struct {
 	view view
 }
 
-// MaxProtective is how many protective mounts (masks, read-only binds inside
+// MaxProtective is how many protective mounts (read-only binds inside
 // what is writable, and pins) the expansion of names may bring a sandbox to.
 // Rules that name one path always get their mounts, and names get
-// atLeast of their own besides.
+// atLeast of their own besides. MaxHidden is how many the names that are hidden get besides those.
 const (
 	MaxProtective = 64
+	MaxHidden     = 1024
 	atLeast       = 24
 )
 
@@ -106,6 +107,8 @@ type plan struct {
 	root       layers
 	connect    func(path string) bool
 	listed     []string // sockets that the profile names
+	layers     []string // directories that overlays replace
+	worker     bool     // the sandbox is a worker of the daemon, which connects to nothing
 	mounts     map[string]*Mount
 	exact      map[string]bool // paths that rules name, mounted or reported
 	protective int

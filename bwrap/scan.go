@@ -141,7 +141,7 @@ func (s *scanner) judge(top, dir, name string, kind hosttree.Found, at, next lay
 	case kind == hosttree.Socket && v.want() == readOnly && !s.connect(path),
 		kind == hosttree.Pipe && v.want() == readOnly: // a read-only mount lets both be written to
 		v = view{rule: v.rule}
-	case kind == hosttree.Socket && v.want() == writable && !slices.Contains(s.listed, path):
+	case kind == hosttree.Socket && v.want() == writable && !slices.Contains(s.listed, path) && !s.lonely(top):
 		// The listener is outside: the sandbox is not running yet.
 		v = view{rule: v.rule}
 		s.foreign = append(s.foreign, path)
@@ -150,6 +150,10 @@ func (s *scanner) judge(top, dir, name string, kind hosttree.Found, at, next lay
 	}
 	s.candidates = append(s.candidates, candidate{path, v, rank(top, path)})
 }
+
+// lonely reports whether no program inside can reach the listeners of sockets in a mount: an overlay's sockets have
+// none, and a worker connects to nothing. Such a socket can be removed, which a mount on it would prevent (EBUSY).
+func (s *scanner) lonely(top string) bool { return s.worker || slices.Contains(s.layers, top) }
 
 // objects reports git's object store, in which nobody keeps a file by name.
 func (s *scanner) objects(path string) bool {
@@ -177,21 +181,37 @@ func rank(top, path string) int {
 	return 2
 }
 
-// choose mounts the candidates that fit and reports the others.
+// choose mounts the candidates that fit and reports the others. What is hidden comes first and has a bound of its own:
+// no look after the run makes up for it, so that a command would not run where it does not fit.
 func (s *scanner) choose() {
+	s.candidates = slices.DeleteFunc(s.candidates, s.unreadable)
 	slices.SortFunc(s.candidates, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(depth(a.path), depth(b.path)),
-			cmp.Compare(a.view.want(), b.view.want()), cmp.Compare(a.path, b.path))
+		return cmp.Or(cmp.Compare(min(a.view.want(), readOnly), min(b.view.want(), readOnly)), cmp.Compare(a.rank, b.rank),
+			cmp.Compare(depth(a.path), depth(b.path)), cmp.Compare(a.view.want(), b.view.want()),
+			cmp.Compare(a.path, b.path))
 	})
-	most := max(MaxProtective, s.protective+atLeast)
+	fixed, hides := s.protective, 0
 	for _, c := range s.candidates {
-		if s.protective+s.cost(c) <= most {
+		most, used := max(MaxProtective, fixed+atLeast), s.protective-hides
+		if c.view.want() == hidden {
+			most, used = MaxHidden, hides
+		}
+		if cost := s.cost(c); used+cost <= most {
 			s.lay(c.path, c.view)
+			if c.view.want() == hidden {
+				hides += cost
+			}
 			continue
 		}
 		s.unheld(c.path, c.view, fmt.Sprintf("more than %d protective mounts would be needed", most),
 			"what changes there is found after the run")
 	}
+}
+
+// unreadable reports whether a candidate for hiding needs no mount: it is another user's file that its mode closes to
+// everybody else, in a tree in which nobody inside can change that.
+func (s *scanner) unreadable(c candidate) bool {
+	return c.view.want() == hidden && s.around(c.path).Form.ground() == hostRead && s.host.Others(c.path, s.euid)
 }
 
 // cost is how many protective mounts c needs.

@@ -283,8 +283,12 @@ func (h *Host) compileMounts(c *compiled, r Request, look *recorder) error {
 	if h.native {
 		version = nativeVersion
 	}
+	var layers []string
+	for _, o := range r.Overlays {
+		layers = append(layers, o.Path)
+	}
 	result, err := bwrap.Compile(all[0], all[1:], bwrap.Host{Version: version, FS: look, Euid: os.Geteuid(),
-		Terminal: r.Terminal, Descriptor: stage.FDFree})
+		Terminal: r.Terminal, Descriptor: stage.FDFree, Layers: layers})
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}

@@ -45,6 +45,7 @@ type pathState struct {
 	there bool
 	kind  uint32 // unix.S_IFMT of its mode
 	links bool   // a regular file or pipe with further names
+	bars  bool   // a regular file that admits its owner only, who is another user (hosttree.Others)
 }
 
 // dirState distinguishes two lists of a directory's entries: each entry
@@ -95,7 +96,8 @@ func (l *recorder) Lstat(name string) (fs.FileInfo, error) {
 
 func stateOf(st *unix.Stat_t) pathState {
 	kind := st.Mode & unix.S_IFMT
-	return pathState{there: true, kind: kind, links: counted(kind) && st.Nlink > 1}
+	return pathState{there: true, kind: kind, links: counted(kind) && st.Nlink > 1,
+		bars: kind == unix.S_IFREG && int(st.Uid) != os.Geteuid() && st.Mode&0o077 == 0}
 }
 
 // counted reports whether compilers read how many names a file of this kind has

@@ -136,6 +136,17 @@ func (t *Tree) Barred(dir string) bool {
 	return ok && owned.Owner() != 0 && info.Mode().Perm()&0o011 == 0
 }
 
+// Others reports whether a regular file is another user's than uid, and its permissions admit neither group nor others,
+// nor anybody whom an access control list names: its mask are the group's bits (acl(5)).
+func (t *Tree) Others(path string, uid int) bool {
+	info, err := t.fs.Lstat(name(path))
+	if err != nil {
+		return false
+	}
+	owned, ok := info.(interface{ Owner() uint32 })
+	return ok && int(owned.Owner()) != uid && info.Mode().IsRegular() && info.Mode().Perm()&0o077 == 0
+}
+
 // Target is the text of a symbolic link.
 func (t *Tree) Target(path string) (string, bool) {
 	text, err := t.fs.ReadLink(name(path))
