@@ -45,4 +45,31 @@ func TestHomeThatIsHidden(t *testing.T) {
 			}
 		})
 	}
+	t.Run("includes", func(t *testing.T) { a.includes(t) })
+}
+
+// includes has a person's git configuration with includes, patterns and signatures: commits inside have the author and
+// the files that they have outside, one line says that they are not signed, and no command brings another author by a
+// remote that it makes.
+func (a *actor) includes(t *testing.T) {
+	a.sh(`git config --global user.email home@example.org
+git config --global includeIf."gitdir:$PWD/".path '~/.gitconfig-work'
+git config --global includeIf.hasconfig:remote.*.url:https://work.example/**.path '~/.gitconfig-remote'
+git config --global includeIf.hasconfig:remote.*.url:https://evil.example/**.path '~/.gitconfig-evil'
+git config --global core.excludesFile '~/.ignored'; git config --global commit.gpgsign true
+printf '[user]\nemail = work@example.com\n' > ~/.gitconfig-work
+printf '[user]\nname = Remote\n' > ~/.gitconfig-remote; printf '[user]\nname = Evil\n' > ~/.gitconfig-evil
+echo .envrc.local > ~/.ignored; mkdir -p ~/.config/git
+git init -q .; git remote add origin https://work.example/a/b; echo 1 > f; echo s > .envrc.local`)
+	a.configured("", "--mode", "approve-all")
+	defer a.stop()
+	if r := a.sbx("trust"); r.code != 0 {
+		t.Fatal(r)
+	}
+	a.sh("git remote set-url origin https://evil.example/a/b")
+	r := a.sbx("run", "-c", "git add -A && git commit -qm x && git ls-files && git log -1 --format='%an %ae %G?'")
+	if want := "f\nRemote work@example.com N\n"; r.code != 0 || !strings.HasSuffix(r.out, want) ||
+		strings.Contains(r.out, ".envrc") || strings.Count(r.err, "not signed") != 1 {
+		t.Errorf("want %q and a word about signatures: %v", want, r)
+	}
 }

@@ -70,27 +70,3 @@ func TestCompiledAgain(t *testing.T) {
 		t.Error("the new configuration does not count")
 	}
 }
-
-// The copy of a person's git configuration has both files without what grants access, and nothing of a file that git
-// refuses.
-func TestGitConfigCopied(t *testing.T) {
-	home := t.TempDir()
-	os.MkdirAll(filepath.Join(home, ".config/git"), 0o700)
-	for _, c := range []struct{ xdg, own, want string }{
-		{"", "[user]\n\tname = Eve\n", "[user]\n\tname = \"Eve\"\n"},
-		{"[Alias]\nst = status\n", "[user]\n\tname = Ada\n\tsigningKey = x\n[credential]\nhelper = store\n[a \"B\"]\nc\n",
-			"[alias]\n\tst = \"status\"\n[user]\n\tname = \"Ada\"\n[a \"B\"]\n\tc\n"},
-		{"[a]\nb = \"unclosed\n", "[user]\n\tname = Eve\n", "[user]\n\tname = \"Eve\"\n"},
-		{"", "", ""},
-	} {
-		os.WriteFile(filepath.Join(home, ".config/git/config"), []byte(c.xdg), 0o600)
-		os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(c.own), 0o600)
-		if got := string(gitConfig(home)); got != c.want {
-			t.Errorf("the copy of %q and %q is %q, want %q", c.xdg, c.own, got, c.want)
-		}
-	}
-	os.Remove(filepath.Join(home, ".gitconfig"))
-	if got := gitConfig(home); len(got) != 0 {
-		t.Errorf("the copy of no file is %q", got)
-	}
-}

@@ -4,15 +4,18 @@ import (
 	"cmp"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"sandboxd/git"
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 	"sandboxd/sandbox"
 	"sandboxd/secret"
 	"sandboxd/shell"
+	"sandboxd/shell/analysis"
 )
 
 // searchPath is the value of PATH inside, unless the configuration sets it.
@@ -126,30 +129,53 @@ func (s *Supervisor) privateHome() bool {
 
 // homeFiles are put into the private home directory, where the profile has one that can
 // take them: the person's git configuration without the settings that grant access (R-OS-07).
-func homeFiles(sess *Session, effective profile.Profile) []sandbox.File {
-	path := filepath.Join(sess.Home, ".gitconfig")
-	if kind, access, _ := effective.Effective(path); kind != profile.Private || !access.Has(profile.Write) {
-		return nil // a mount of the profile's own is there
+func (s *Supervisor) homeFiles(sess *Session, effective profile.Profile) (files []sandbox.File) {
+	for _, f := range s.personalGit(sess) {
+		kind, access, _ := effective.Effective(f.Name)
+		if kind != profile.Private || !access.Has(profile.Write) {
+			return nil // a mount of the profile's own is there
+		}
+		files = append(files, sandbox.File{Path: f.Name, Data: f.Data})
 	}
-	if data := gitConfig(sess.Home); len(data) > 0 {
-		return []sandbox.File{{Path: path, Data: data}}
-	}
-	return nil
+	return files
 }
 
-// gitConfig copies the person's own git configuration without credential
-// helpers, tokens, includes, and programs that talk to other hosts. A file that
-// [git.ParseConfig] refuses is not carried over; git inside starts without it.
-func gitConfig(home string) []byte {
-	var portable []git.Setting
-	for _, name := range []string{".config/git/config", ".gitconfig"} {
-		text, _ := git.Disk.ReadFile(filepath.Join(home, name), 1<<20)
-		settings, _ := git.ParseConfig(text)
-		for _, s := range settings {
-			if git.Portable(s, secret.Name) {
-				portable = append(portable, s)
-			}
-		}
+// personalGit is the person's own git configuration as commands get it. Conditions on
+// remotes are decided by those that the project had when it was trusted, and nothing comes from a file in a project:
+// commands write both.
+func (s *Supervisor) personalGit(sess *Session) []git.CopiedFile {
+	projects := []string{sess.Root}
+	for _, t := range s.Trust.List(sess.Peer.UID) {
+		projects = append(projects, t.Dir)
 	}
-	return git.FormatConfig(portable)
+	trust, _ := s.Trust.find(sess.Peer.UID, sess.Root)
+	return git.Personal{Host: git.Disk, Home: sess.Home, Remotes: trust.Remotes, Secret: secret.Name,
+		Foreign: func(name string) bool {
+			return slices.ContainsFunc(projects, func(dir string) bool { return dir != "" && abspath.Contains(dir, name) })
+		}}.Copy()
 }
+
+// unsigned is what a command's result says that makes commits where the person signs theirs.
+var unsigned = Violation{Kind: "altered", Op: "sign", Object: "commits", Count: 1,
+	Rule: "those made inside are not signed, as a sandbox has no key",
+	Hint: "to sign the last one outside: git commit --amend --no-edit -S; where git fails for that: " +
+		"git -c commit.gpgsign=false commit"}
+
+// tellUnsigned says once in a session that commits are not signed, where git's words make some that would be.
+func (e *Exec) tellUnsigned(j *judgement, r *Result) {
+	commits := func(c *analysis.Call) bool {
+		argv, _ := c.Argv()
+		if len(argv) < 2 || path.Base(argv[0]) != "git" {
+			return false
+		}
+		verb := gitVerb(argv[1:])
+		return len(verb) > 0 && slices.Contains(committing, verb[0])
+	}
+	if slices.ContainsFunc(j.script().Calls, commits) && git.Signs(git.Disk, e.Session.Home, e.Session.Root) &&
+		e.Session.first(unsigned.Rule) {
+		r.Violations = append(r.Violations, unsigned)
+	}
+}
+
+// committing are git's commands that make commits or tags.
+var committing = strings.Fields("commit merge pull rebase cherry-pick revert am tag")

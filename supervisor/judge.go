@@ -120,7 +120,7 @@ func (s *Supervisor) planned(e *Exec, cfg *config.Config, j *judgement, p profil
 	j.plan, err = s.planRun(e, j, sandbox.Request{
 		Profile: p, Operator: j.operator, Listen: listen, Dialers: callers,
 		Command:  command,
-		Files:    homeFiles(e.Session, p),
+		Files:    s.homeFiles(e.Session, p),
 		Terminal: e.Request.Terminal,
 		Unheld:   unheld,
 		Require:  Required(cfg.Sandbox.RequireOSSandbox),

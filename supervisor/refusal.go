@@ -59,6 +59,7 @@ func (s *Supervisor) tellRefusals(e *Exec, j *judgement, p *sandbox.Process, r *
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the sandbox refused %d more things than are listed", more))
 	}
 	e.reportUnkept(j, p, r)
+	e.tellUnsigned(j, r)
 }
 
 // minor reports whether a refusal changes nothing for the command that met it.

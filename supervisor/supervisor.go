@@ -35,6 +35,7 @@ import (
 	"sandboxd/config"
 	"sandboxd/egress"
 	"sandboxd/files/store"
+	"sandboxd/git"
 	"sandboxd/profile/abspath"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor/aftermath"
@@ -380,7 +381,7 @@ func (s *Supervisor) TrustDir(uid int, dir, by string, contained bool) (Trust, e
 		rec.Operation = "trust contained"
 	}
 	err = s.Carry(rec, func() (err error) {
-		t, err = s.Trust.add(uid, real, by, contained)
+		t, err = s.Trust.add(uid, real, by, contained, git.Remotes(git.Disk, home, real))
 		return err
 	})
 	s.forgetContained(uid, real)

@@ -23,9 +23,11 @@ type Trust struct {
 	Dir string `json:"dir"`
 	identity
 	// Contained: commands there run unasked where their effects stay there and can be undone.
-	Contained bool      `json:"contained,omitempty"`
-	By        string    `json:"by"`
-	At        time.Time `json:"at"`
+	Contained bool `json:"contained,omitempty"`
+	// Remotes are the addresses of the repository's remotes at that time.
+	Remotes []string  `json:"remotes,omitempty"`
+	By      string    `json:"by"`
+	At      time.Time `json:"at"`
 }
 
 // identity distinguishes directories. The time of birth belongs to it
@@ -106,12 +108,12 @@ func (s *TrustStore) find(uid int, dir string) (Trust, bool) {
 }
 
 // add trusts the real directory dir for uid. It is on disk when add returns.
-func (s *TrustStore) add(uid int, dir, by string, contained bool) (Trust, error) {
+func (s *TrustStore) add(uid int, dir, by string, contained bool, remotes []string) (Trust, error) {
 	id, err := identityOf(dir)
 	if err != nil {
 		return Trust{}, fmt.Errorf("trust %q: %w", dir, err)
 	}
-	t := Trust{UID: uid, Dir: dir, identity: id, Contained: contained, By: by, At: time.Now().UTC()}
+	t := Trust{UID: uid, Dir: dir, identity: id, Contained: contained, Remotes: remotes, By: by, At: time.Now().UTC()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := slices.DeleteFunc(slices.Clone(s.list), func(o Trust) bool { return o.UID == uid && o.Dir == dir })
