@@ -31,11 +31,13 @@ var Forced = [][2]string{
 }
 
 // shows are the sub-commands that show differences.
-var shows = []string{"diff", "log", "show", "whatchanged", "stash", "reflog", "diff-tree", "diff-index", "diff-files",
+var shows = []string{"diff", "log", "show", "format-patch", "whatchanged", "stash", "reflog", "diff-tree", "diff-index",
+	"diff-files",
 	"range-diff", "format-patch", "blame", "annotate", "grep", "cat-file"}
 
 // logs are the sub-commands that show commits.
-var logs = []string{"log", "show", "whatchanged", "reflog", "stash", "shortlog", "rev-list", "diff-tree"}
+var logs = []string{"log", "show", "format-patch", "whatchanged", "reflog", "stash", "shortlog", "rev-list",
+	"diff-tree"}
 
 // sorts are the sub-commands that list references.
 var sorts = []string{"branch", "tag", "for-each-ref"}

@@ -113,7 +113,7 @@ func (j *judging) reachesOut(c *analysis.Call) bool {
 	}
 	return slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
 		list, known := texts(w)
-		return !known && !j.fewMatches(c, w) && !j.globBelow(c, w) ||
+		return !known && !j.fewMatches(c, w) && !j.globBelow(c, w) && !(j.landed && j.matchesBelow(c, w)) ||
 			slices.ContainsFunc(list, func(text string) bool { return j.projectItself(c, text) })
 	})
 }
@@ -237,13 +237,28 @@ func (j *judging) inProject(c *analysis.Call, word string) bool {
 	})
 }
 
-// literalOrBelow reports whether the words of a call are known, or such globs.
+// literalOrBelow reports whether the words of a call are known, such globs, or globs that match in the project only.
 func (j *judging) literalOrBelow(c *analysis.Call) bool {
 	return len(c.Assigns) == 0 && c.Args[0].Kind == analysis.Literal &&
 		!slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
 			_, known := texts(w)
-			return !known && !j.globBelow(c, w)
+			return !known && !j.globBelow(c, w) && !j.matchesBelow(c, w)
 		})
+}
+
+// matchesBelow reports whether a word is a glob of some kind of names whose matches are known, and are places in the
+// project below it and outside git's directory.
+func (j *judging) matchesBelow(c *analysis.Call, w analysis.Word) bool {
+	if w.Kind != analysis.Glob || strings.Trim(path.Base(w.Text), "*?.") == "" {
+		return false
+	}
+	paths, ok := c.Dirs.Resolve(w.Text)
+	return ok && !slices.ContainsFunc(paths, func(p string) bool {
+		matches, known := j.matches(p)
+		return !known || slices.ContainsFunc(matches, func(real string) bool {
+			return !j.inProject(c, real) || j.projectItself(c, real)
+		})
+	})
 }
 
 // operandsInside reports whether all known words of a call that are no options name places in the project.

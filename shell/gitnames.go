@@ -163,5 +163,5 @@ func printsContents(sub string, use *safelist.Use) bool {
 	case "stash":
 		return len(use.Operands) > 0 && use.Operands[0].Text == "show"
 	}
-	return sub == "range-diff" || sub == "grep"
+	return sub == "range-diff" || sub == "grep" || sub == "format-patch"
 }

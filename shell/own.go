@@ -22,10 +22,10 @@ func ownSource(abs string) bool {
 	return slices.Contains(sources, abs) || strings.HasPrefix(abs, "/proc/self/")
 }
 
-// systemShown are the places of the system that every sandbox shows.
+// systemShown are the places of the system that every sandbox shows, or that hold nothing but the limits of a program.
 var systemShown = func() []string {
 	system := profile.SystemOf(runtime.GOOS)
-	return slices.Concat(system.Trees, system.Files, []string{"/dev/shm", "/dev/pts"})
+	return slices.Concat(system.Trees, system.Files, []string{"/dev/shm", "/dev/pts", "/sys/fs/cgroup"})
 }()
 
 // shown reports whether the sandbox shows a place outside the project as far as it is there at all: of the system, on

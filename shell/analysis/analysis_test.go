@@ -93,7 +93,7 @@ func TestCalls(t *testing.T) {
 		{"cd && b", "cd; b @/home/eve"},
 		{"cd - && b", "cd -; b @?"},
 		{"cd $x && b", "cd $…; b @?"},
-		{"pushd a; b", "pushd a; b @/p?"},
+		{"pushd a; b", "pushd a; b @/p/a,/p"}, {"pushd +1; b", "pushd +1; b @/p?"}, {"popd; b", "popd; b @/p?"},
 		{"! cd a && b", "cd a; b"},
 		{"if cd a; then b; else c; fi; d", "cd a; b @/p/a; c; d @/p/a,/p"},
 		{"while a; do cd b; done; c", "a; cd b; c @/p/b,/p?"},

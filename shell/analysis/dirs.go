@@ -86,7 +86,12 @@ func (p *reader) changeDir(c *Call) outcome {
 	switch args[0].Text {
 	case "cd":
 		return outcome{ok: p.cdTarget(c, args[1:]), fail: c.Dirs}
-	case "pushd", "popd", "eval", "source", ".":
+	case "pushd":
+		if len(args) == 2 && !strings.HasPrefix(args[1].Text, "+") {
+			return outcome{ok: p.cdTarget(c, args[1:]), fail: c.Dirs}
+		}
+		fallthrough
+	case "popd", "eval", "source", ".":
 		d := Dirs{Paths: c.Dirs.Paths, Unknown: true}
 		return outcome{d, d}
 	}

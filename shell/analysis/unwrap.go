@@ -228,6 +228,9 @@ func readsInput(words []Word) bool {
 
 // unwrapShell reads bash -c SCRIPT [NAME ARG…].
 func (p *reader) unwrapShell(c *Call, name string) {
+	if len(c.Args) == 3 && c.Args[1].is("-n") && c.Args[2].Known() && !strings.HasPrefix(c.Args[2].Text, "-") {
+		return // reads a script and runs nothing of it
+	}
 	cluster := false
 	at := 1
 	for ; at < len(c.Args); at++ {

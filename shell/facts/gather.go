@@ -227,6 +227,9 @@ func (g *gatherer) glob(glob string) shell.GlobFact {
 	}
 	var f shell.GlobFact
 	for _, name := range dirs {
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			continue // a name without wildcards behind one with them
+		}
 		real, _, err := resolve(name)
 		if err != nil {
 			return shell.GlobFact{Err: reason(err)}

@@ -65,11 +65,10 @@ func TestGlobs(t *testing.T) {
 	must(t, os.Mkdir(dir+"/out/sub", 0o755))
 	must(t, os.Symlink(dir+"/out/sub", dir+"/p/out"))
 	for pattern, want := range map[string][]string{
-		"/p/*.go":    {"/p/a.go", "/p/b.go", "/p/we[i]rd.go", "/secret"},
-		"/p/[ab].go": {"/p/a.go", "/p/b.go"},
-		"/p/s/?.go":  {"/p/s/d.go", "/p/s/e.go"},
-		"/p/*/d.go": {"/out/sub/d.go", "/p/a.go/d.go", "/p/b.go/d.go", "/p/c.txt/d.go", "/p/s/d.go", "/p/we[i]rd.go/d.go",
-			"/secret/d.go"},
+		"/p/*.go":      {"/p/a.go", "/p/b.go", "/p/we[i]rd.go", "/secret"},
+		"/p/[ab].go":   {"/p/a.go", "/p/b.go"},
+		"/p/s/?.go":    {"/p/s/d.go", "/p/s/e.go"},
+		"/p/*/d.go":    {"/p/s/d.go"}, // the others are not there
 		"/p/nosuch*":   nil,
 		"/nosuch/*":    nil,
 		"/p/.*.go":     {"/p/.hidden.go"},

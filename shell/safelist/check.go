@@ -40,14 +40,6 @@ func checkGrep(u *Use) string {
 	return ""
 }
 
-// checkTee permits the one file that keeps nothing.
-func checkTee(u *Use) string {
-	if u.Operands[0].Text != "/dev/null" || u.Operands[0].Glob {
-		return "it writes its input to a file"
-	}
-	return ""
-}
-
 // checkPager refuses operands with a plus, which less and more execute as commands.
 func checkPager(u *Use) string {
 	for _, op := range u.Operands {

@@ -198,6 +198,35 @@ var gitEntries = []Entry{
 			"git config --unset a.b", "git config -e"},
 	},
 	{
+		Name: "git var", Manual: "git 2.39 git-var(1)", Operands: "TEXT", Least: 1,
+		Pass: []string{"git var GIT_EDITOR", "git var GIT_AUTHOR_IDENT"}, Refuse: []string{"git var -l", "git var"},
+	},
+	{
+		Name: "git fsck", Manual: "git 2.39 git-fsck(1)",
+		Options: "--tags --root --unreachable --cache --reflogs --no-reflogs --full --no-full --strict -v,--verbose " +
+			"--dangling --no-dangling --progress --no-progress --connectivity-only --name-objects --no-name-objects",
+		Operands: "TEXT...", Never: map[string]string{"--lost-found": "writes what it finds"},
+		Pass:   []string{"git fsck", "git fsck --full --strict"},
+		Refuse: []string{"git fsck --lost-found", "git fsck --los"},
+	},
+	{
+		Name: "git apply", Manual: "git 2.39 git-apply(1)", Options: "--stat --numstat --summary -p=NUM -z",
+		Operands: "PATH...", Check: gitStat,
+		Pass: []string{"git apply --stat x.patch", "git apply --numstat -p2 x.patch"},
+		Refuse: []string{"git apply x.patch", "git apply --stat --apply x.patch", "git apply --check x.patch",
+			"git apply --stat --index x.patch"},
+	},
+	{
+		Name: "git format-patch", Manual: "git 2.39 git-format-patch(1)", Options: gitDiffOptions + " " + gitLogOptions +
+			" --stdout -k,--keep-subject -N,--no-numbered --numbered --signoff --start-number=NUM -v,--reroll-count=TEXT " +
+			"--subject-prefix=TEXT --rfc --cover-letter --zero-commit --no-signature --signature=TEXT",
+		Never: gitDiffNever, Operands: "TEXT...", Check: gitPatches,
+		Pass: []string{"git format-patch --stdout HEAD~1", "git format-patch -1 --stdout"},
+		Refuse: []string{"git format-patch HEAD~1", "git format-patch --stdout -o x HEAD~1",
+			"git format-patch --stdout --output=x",
+			"git format-patch --stdout --signature-file=/etc/passwd HEAD~1"},
+	},
+	{
 		Name: "git hash-object", Manual: "git 2.39 git-hash-object(1)",
 		Options: "-t=TEXT --no-filters --literally", Operands: "PATH...", Least: 1,
 		Never:  map[string]string{"-w": "writes an object"},

@@ -1,5 +1,7 @@
 package safelist
 
+import "strings"
+
 // systemEntries are the commands that print the state of the system, the shell or the time.
 var systemEntries = []Entry{
 	{
@@ -11,6 +13,16 @@ var systemEntries = []Entry{
 		Unset:  []string{"CDPATH", "OLDPWD"},
 		Pass:   []string{"cd internal", "cd ..", "cd -P src", "cd ~", "cd ~/app", "cd \"$HOME/app\"", "cd $PWD/src"},
 		Refuse: []string{"cd", "cd -", "cd a b", "cd s*", "cd ~/s*", "cd ~root", "cd $X", "cd $?", "cd $USER"},
+	},
+	{
+		Name: "pushd", Manual: "bash 5.2 pushd", Operands: "DIR", Least: 1, Builtin: true, Check: checkPushd,
+		Unset:  []string{"CDPATH", "OLDPWD"},
+		Pass:   []string{"pushd src", "pushd .."},
+		Refuse: []string{"pushd", "pushd +1", "pushd -n src", "pushd -", "pushd s*"},
+	},
+	{
+		Name: "popd", Manual: "bash 5.2 popd", Builtin: true,
+		Pass: []string{"popd"}, Refuse: []string{"popd +1", "popd -n"},
 	},
 	{
 		Name: "echo", Manual: "bash 5.2 echo", Raw: true, Globs: globRooted, Shows: showValues, Check: checkEcho,
@@ -186,7 +198,7 @@ var systemEntries = []Entry{
 	},
 	{
 		Name: "tee", Manual: "coreutils 9.1 tee(1)", Operands: "PATH", Least: 1, Check: checkTee,
-		Pass:   []string{"tee /dev/null"},
+		Pass:   []string{"tee /dev/null", "tee /dev/stderr"},
 		Refuse: []string{"tee x", "tee", "tee -a /dev/null", "tee /dev/null x", "tee /dev/nul*"},
 	},
 	{
@@ -217,8 +229,50 @@ var systemEntries = []Entry{
 		Unset: []string{"GOFLAGS"},
 		Pass:  []string{"go version"}, Refuse: []string{"go version -m x", "go version x"},
 	},
-	{Name: "bash", Manual: "bash 5.2", Raw: true, Check: checkVersion, Pass: []string{"bash --version"},
-		Refuse: []string{"bash", "bash x.sh", "bash -c ls"}},
+	{
+		Name: "go env", Manual: "Go 1.26 go help env", Options: "-json -changed", Operands: "TEXT...", Check: checkGoEnv,
+		Env:    map[string]string{"GOTOOLCHAIN": "local"},
+		Unset:  strings.Fields("GOFLAGS GOENV GOAUTH GOPROXY CC CXX FC PKG_CONFIG"),
+		Pass:   []string{"go env", "go env GOPATH GOROOT", "go env -json GOVERSION"},
+		Refuse: []string{"go env -w GOFLAGS=x", "go env -u GOFLAGS", "go env G*"},
+	},
+	{
+		Name: "tput", Manual: "ncurses 6.4 tput(1)", Raw: true, Check: checkTput,
+		Unset: []string{"TERMINFO", "TERMINFO_DIRS"},
+		Pass:  []string{"tput cols", "tput setaf 1", "tput sgr0"},
+		Refuse: []string{"tput", "tput init", "tput reset", "tput -S", "tput -T x cols", "tput setaf x", "tput is1",
+			"tput mc5"},
+	},
+	{
+		Name: "ldd", Manual: "glibc 2.36 ldd(1)",
+		Options:  "-v,--verbose -u,--unused -d,--data-relocs -r,--function-relocs --version",
+		Operands: "PATH...", Check: checkLoads,
+		Pass: []string{"ldd /bin/ls", "ldd -v build/app"}, Refuse: []string{"ldd -x a", "ldd a*"},
+	},
+	{
+		Name: "ip", Manual: "iproute2 6.1 ip(8)", Raw: true, Check: checkIP,
+		Pass: []string{"ip a", "ip addr show dev lo", "ip -br link", "ip -4 route show", "ip r", "ip -j -p addr"},
+		Refuse: []string{"ip", "ip link set lo down", "ip addr add 10.0.0.1/8 dev lo", "ip -b x", "ip -n x a",
+			"ip netns exec x ls",
+			"ip vrf exec x ls", "ip a flush", "ip monitor", "ip route get 10.0.0.1", "ip addr show*"},
+	},
+	{
+		Name: "getent", Manual: "glibc 2.36 getent(1)", Raw: true, Check: checkGetent,
+		Pass: []string{"getent passwd", "getent passwd root", "getent group", "getent services http",
+			"getent hosts localhost"},
+		Refuse: []string{"getent", "getent hosts x.example.org", "getent ahosts x.example.org", "getent shadow",
+			"getent -s x passwd",
+			"getent gshadow root", "getent passwd r*"},
+	},
+	{
+		Name: "bash", Manual: "bash 5.2", Raw: true, Check: checkSyntax, Unset: []string{"BASH_ENV", "ENV", "SHELLOPTS"},
+		Pass:   []string{"bash --version", "bash -n x.sh"},
+		Refuse: []string{"bash", "bash x.sh", "bash -c ls", "bash -n -c ls", "bash -n x.sh y", "bash -n +n", "bash -n -"},
+	},
+	{
+		Name: "sh", Manual: "dash 0.5", Raw: true, Check: checkSyntax, Unset: []string{"BASH_ENV", "ENV", "SHELLOPTS"},
+		Pass: []string{"sh -n x.sh"}, Refuse: []string{"sh", "sh x.sh", "sh -nc ls", "sh -n -- x.sh"},
+	},
 	{Name: "gcc", Manual: "GCC 12", Raw: true, Check: checkVersion, Pass: []string{"gcc --version"},
 		Refuse: []string{"gcc a.c", "gcc --version -o x"}},
 	{Name: "g++", Manual: "GCC 12", Raw: true, Check: checkVersion, Pass: []string{"g++ --version"},

@@ -142,6 +142,22 @@ func gitRevisions(u *Use) string {
 	return gitFormats(u)
 }
 
+// gitStat requires an option by which git apply counts what a patch would change, and changes nothing.
+func gitStat(u *Use) string {
+	if !u.Has("--stat", "--numstat", "--summary") {
+		return "it changes files"
+	}
+	return ""
+}
+
+// gitPatches requires the option by which git format-patch prints, and writes no files.
+func gitPatches(u *Use) string {
+	if !u.Has("--stdout") {
+		return "it writes a file for each commit"
+	}
+	return gitRevisions(u)
+}
+
 // gitShow refuses options by which git shows the object of each reference, of whatever type.
 func gitShow(u *Use) string {
 	for _, o := range u.Options {
