@@ -374,6 +374,15 @@ func TestLocalhost(t *testing.T) {
 			if r := a.sbx("run", "-c", server+"curl -fsS http://localhost:8321/ | grep -o README"); strings.TrimSpace(r.out) == "" || r.code != 0 {
 				t.Errorf("%s: localhost inside does not work: %v", mode, r)
 			}
+			// Other names of the same, also for clients that don't know which of them need no proxy.
+			names := strings.Replace(server, "127.0.0.1", "0.0.0.0", 1) +
+				"for h in 127.0.0.2 0.0.0.0 app.localhost; do for u in no_proxy none; do " +
+				"env -u $u -u NO_PROXY curl -fsS http://$h:8321/ | grep -o '>README'; done; done; " +
+				`/usr/bin/python3 -c 'import urllib.request as u; print(u.urlopen("http://127.0.0.3:8321/").status)'`
+			if r := a.sbx("run", "-c", names); r.code != 0 || strings.Count(r.out, "README") != 6 ||
+				!strings.HasSuffix(r.out, "200\n") {
+				t.Errorf("%s: other names of localhost inside do not work: %v", mode, r)
+			}
 			if r := a.sbx("run", "-c", "curl -sS -m 5 http://127.0.0.1:8400/"); r.code == 0 {
 				t.Errorf("%s: the machine's localhost is reached: %v", mode, r)
 			}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 )
@@ -63,6 +64,11 @@ type Options struct {
 	Budget *Budget
 	// Refused is called for each refused target, once per target.
 	Refused func(Refusal)
+
+	// Inside connects to a port of the command's own localhost, which is what localhost, 127.0.0.0/8, ::1, 0.0.0.0, ::
+	// and Machine, the machine's own name, mean in its sandbox; nil: they mean nothing.
+	Inside  func(ctx context.Context, port uint16) (net.Conn, error)
+	Machine string
 
 	// Resolver, Dial and Own are the machine's where they are nil.
 	Resolver Resolver
@@ -150,6 +156,13 @@ func (g *Gate) reach(ctx context.Context, t Target) (*link, error) {
 	if err := g.judge(ctx, t); err != nil {
 		return nil, err
 	}
+	if g.isInside(t) {
+		conn, err := g.opts.Inside(ctx, t.Port)
+		if err != nil {
+			return nil, fmt.Errorf("sandboxd: %s is the command's own localhost, and can't be reached: %w", t, err)
+		}
+		return g.link(t, t.Addr, conn)
+	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	addrs, err := g.resolve(ctx, t)
@@ -167,6 +180,15 @@ func (g *Gate) reach(ctx context.Context, t Target) (*link, error) {
 	return nil, fmt.Errorf("sandboxd: %s can't be reached: %w", t, errors.Join(failures...))
 }
 
+// isInside reports whether t means the command's own localhost. What the policy grants is a service of the machine.
+func (g *Gate) isInside(t Target) bool {
+	if g.opts.Inside == nil || g.opts.Policy.Allows(t) || t.Addr.IsValid() && g.opts.Policy.Granted(t.Addr, t.Port) {
+		return false
+	}
+	return t.Addr.IsLoopback() || t.Addr.IsUnspecified() || t.Name == "localhost" ||
+		strings.HasSuffix(t.Name, ".localhost") || t.Name != "" && strings.EqualFold(t.Name, g.opts.Machine)
+}
+
 // judge refuses t, or lets it be resolved.
 func (g *Gate) judge(ctx context.Context, t Target) error {
 	g.mu.Lock()
@@ -175,6 +197,9 @@ func (g *Gate) judge(ctx context.Context, t Target) error {
 	if spent {
 		return g.refuse(t.String(), "the command has used up the bytes that it may send and receive",
 			"[network.limits] bytes")
+	}
+	if g.isInside(t) {
+		return nil
 	}
 	if t.Addr.IsValid() {
 		own, err := g.opts.Own()
@@ -275,6 +300,9 @@ func (g *Gate) Recheck() {
 	g.mu.Unlock()
 	own, err := g.opts.Own()
 	for _, l := range links {
+		if g.isInside(l.target) {
+			continue
+		}
 		stays := err == nil && g.opts.Policy.Allows(l.target) && !g.opts.Policy.Denied(l.addr, l.target.Port)
 		if isLocal(l.addr, own) != "" {
 			granted := g.opts.Policy.Granted(l.addr, l.target.Port)

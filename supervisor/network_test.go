@@ -313,10 +313,10 @@ func TestReaching(t *testing.T) {
 		{config: "full", nothing: true}, // the kernel's own network
 		{config: "loopback", nothing: true},
 		{config: "loopback\"\nhost_ports = [5432]\npublish = [8080]\n#\"", ports: []uint16{5432}, callers: maxPublished},
-		{config: "allowlist", ports: []uint16{httpPort, socksPort}, proxied: true},
+		{config: "allowlist", ports: []uint16{httpPort, socksPort}, callers: maxInside, proxied: true},
 		{config: "allowlist", word: "none", nothing: true},
 		{config: "allowlist", word: "loopback", nothing: true},
-		{config: "allowlist", word: "full", ports: []uint16{httpPort, socksPort}, proxied: true},
+		{config: "allowlist", word: "full", ports: []uint16{httpPort, socksPort}, callers: maxInside, proxied: true},
 	} {
 		cfg := configured(t, "[network]\nmode = \""+c.config+"\"\n")
 		s := &Supervisor{Host: &sandbox.Host{}, config: cfg}

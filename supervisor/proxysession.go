@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -29,6 +31,10 @@ const (
 
 // callers is how many connections at once a published port takes.
 const maxPublished = 64
+
+// maxInside is how many connections at once the proxy has to the command's own localhost, for clients that do not read
+// which names need no proxy.
+const maxInside = 8
 
 // maxHostQuestions bounds how many hosts one command can have a person asked
 // about, and maxOpenQuestions how many of them wait at once.
@@ -112,8 +118,11 @@ func (r *reaching) ports() (ports []uint16, callersInside int) {
 	if r.proxied {
 		ports = []uint16{httpPort, socksPort}
 	}
-	if len(r.out) > 0 {
+	switch {
+	case len(r.out) > 0:
 		callersInside = maxPublished
+	case r.proxied:
+		callersInside = maxInside
 	}
 	return append(ports, r.in...), callersInside
 }
@@ -125,14 +134,17 @@ func (r *reaching) variables() map[string]string {
 		return nil
 	}
 	proxy := "http://127.0.0.1:" + strconv.Itoa(httpPort)
-	const local = "localhost,127.0.0.1,::1"
+	local := "localhost,.localhost,127.0.0.1,127.0.0.0/8,0.0.0.0,::1,[::1]"
+	java := "localhost|*.localhost|127.*|0.0.0.0|[::1]"
+	if name, err := os.Hostname(); err == nil && machineName.MatchString(name) {
+		local, java = local+","+name, java+"|"+name
+	}
 	env := map[string]string{
 		"NODE_USE_ENV_PROXY": "1", "CARGO_NET_GIT_FETCH_WITH_CLI": "true",
 		// ssh has no proxy of its own; bash can speak to ours.
 		"GIT_SSH_COMMAND": "ssh -o ProxyCommand='" + sshProxy + "'",
 		"JAVA_TOOL_OPTIONS": fmt.Sprintf("-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=%d -Dhttps.proxyHost=127.0.0.1 "+
-			"-Dhttps.proxyPort=%d -Dhttp.nonProxyHosts=localhost|127.0.0.1|[::1]",
-			httpPort, httpPort),
+			"-Dhttps.proxyPort=%d -Dhttp.nonProxyHosts=%s", httpPort, httpPort, java),
 		"npm_config_proxy": proxy, "npm_config_https_proxy": proxy, "npm_config_noproxy": local,
 	}
 	for _, name := range []string{"http_proxy", "https_proxy", "all_proxy", "ftp_proxy", "HTTP_PROXY", "HTTPS_PROXY",
@@ -142,6 +154,9 @@ func (r *reaching) variables() map[string]string {
 	env["no_proxy"], env["NO_PROXY"] = local, local
 	return env
 }
+
+// machineName has no character that separates names in these variables.
+var machineName = regexp.MustCompile(`^[A-Za-z0-9.-]+$`)
 
 // sshProxy connects standard input and output to %h:%p through the proxy. A
 // refusal goes to standard error. It holds no single quote.
@@ -193,7 +208,9 @@ func (s *Supervisor) openProxySession(e *Exec, j *judgement, sockets *sandbox.So
 	o := &proxySession{s: s, exec: e, j: j, policy: j.reach.policy, questions: map[egress.Target]*hostQuestion{},
 		open: make(chan struct{}, maxOpenQuestions)}
 	o.ctx, o.stop = context.WithCancel(context.Background())
-	o.gate = egress.Open(egress.Options{Policy: o, Limits: j.reach.limits, Budget: s.connections, Refused: o.refused})
+	machine, _ := os.Hostname() // empty: it has no name
+	o.gate = egress.Open(egress.Options{Policy: o, Limits: j.reach.limits, Budget: s.connections, Refused: o.refused,
+		Inside: sockets.Call, Machine: machine})
 	listeners := sockets.Listeners
 	if j.reach.proxied {
 		o.work.Go(func() { o.gate.ServeHTTP(sockets.Listeners[0]) })
