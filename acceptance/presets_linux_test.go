@@ -227,6 +227,31 @@ func TestPresetIsNotOnesOwn(t *testing.T) {
 	})
 }
 
+// R-UX-08, R-SH-04: the person's own toolchain runs whichever way a line is judged; without the preset that shows it
+// the system's does, and the result of one that fails names the preset.
+func TestOneSearchPath(t *testing.T) {
+	t.Parallel()
+	bothUsers(t, func(t *testing.T, a *actor) {
+		dir := filepath.Join(a.home, ".nvm", filepath.Base(a.dir))
+		a.sh("mkdir -p " + dir + "/lib; printf '#!/bin/sh\necho mine\n' > " + dir + "/lib/x; " +
+			"chmod 755 " + dir + "/lib/x; ln -s lib/x " + dir + "/node; ln -s lib/x " + dir + "/npm; echo '{}' > package.json")
+		a.t.Cleanup(func() { a.sh("rm -rf " + dir + "; rmdir ~/.nvm 2>/dev/null || true") })
+		a.extraEnv = []string{"SBX_SEARCH_PATH=" + dir + ":/usr/bin:/bin"}
+		a.startWith("[presets]\nuse = [\"node\"]\n[approval]\ntimeout = \"1s\"")
+		a.sbx("trust", "--contained")
+		for _, line := range []string{"node --version", "npm test", "node --version > v; cat v", "npm test > v; cat v"} {
+			if r := a.sbx("run", "-c", line); r.code != 0 || r.out != "mine\n" {
+				t.Errorf("%s: %v", line, r)
+			}
+		}
+		a.startWith("[approval]\ntimeout = \"1s\"")
+		r := a.sbx("run", "-c", "node -e 'process.exit(3)'")
+		if r.code != 3 || !strings.Contains(r.err, dir+": sbx preset add node") {
+			t.Errorf("without the preset: %v", r)
+		}
+	})
+}
+
 // R-UX-08, R-OS-06: a preset that the operator's configuration does not have is not offered, and can't be added.
 func TestPresetOfTheOperator(t *testing.T) {
 	t.Parallel()

@@ -184,7 +184,7 @@ func (s *Supervisor) triedCommand(ctx context.Context, peer Peer, r audit.Record
 	if err != nil {
 		return nil
 	}
-	v := c.verdict(ctx, t.command)
+	v := c.verdict(ctx, t.command, s.lookUp(c.cfg, sess, s.trusted(sess, c.cfg)))
 	holds := s.containedPolicy(sess, c.cfg)
 	if v.Decision == shell.Auto || holds && v.Contained {
 		return nil
@@ -310,7 +310,7 @@ func (s *Supervisor) replay(ctx context.Context, p Proposal, list []*wanted) (sa
 			runs = p.List == config.ReachableHost && cfg.Network.Permits(t.host)
 		case p.List != config.ReachableHost:
 			c, err := s.compileFrom(cfg, t.sess)
-			runs = err == nil && c.verdict(ctx, t.command).Decision == shell.Auto
+			runs = err == nil && c.verdict(ctx, t.command, s.lookUp(cfg, t.sess, s.trusted(t.sess, cfg))).Decision == shell.Auto
 		}
 		if runs && (t.answeredNo || t.never) {
 			return nil, false

@@ -41,7 +41,8 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 		sum := sha256.Sum256(r.StdinData)
 		j.input = hex.EncodeToString(sum[:])
 	}
-	j.verdict = compiled.verdict(ctx, j.command)
+	trusted := s.trusted(sess, cfg)
+	j.verdict = compiled.verdict(ctx, j.command, s.lookUp(cfg, sess, trusted))
 	if j.payload, err = json.Marshal(j.verdict.Payload); err != nil {
 		return nil, err
 	}
@@ -53,7 +54,6 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 		j.digest = j.digestOf()
 		return j, nil
 	}
-	trusted := s.trusted(sess, cfg)
 	j.trusts = !trusted && j.verdict.Decision == shell.Ask && sess.Root != ""
 	agent := agentRunOf(r, cfg, j.verdict)
 	j.agentPreset, j.given = agent.preset, r.Profile != nil
@@ -158,12 +158,13 @@ func agentRunOf(r ExecRequest, cfg *config.Config, v shell.Verdict) agentRun {
 
 // verdict judges by the configuration and, where the project has rules of its
 // own, by those too; the stricter answer counts.
-func (c *compilation) verdict(ctx context.Context, cmd shell.Command) shell.Verdict {
-	v := judgeBy(ctx, c.tool, cmd)
+func (c *compilation) verdict(ctx context.Context, cmd shell.Command, o facts.Options) shell.Verdict {
+	o.Home = cmd.Home
+	v, _ := facts.Judge(ctx, c.tool, cmd, o)
 	if c.project == nil {
 		return v
 	}
-	p := judgeBy(ctx, c.project, cmd)
+	p, _ := facts.Judge(ctx, c.project, cmd, o)
 	v.Contained, v.InLayer = v.Contained && !p.Objects, v.InLayer && !p.Objects
 	v.Objects, v.Configured = v.Objects || p.Objects, v.Configured || p.Configured
 	if p.Objects {
@@ -177,11 +178,19 @@ func (c *compilation) verdict(ctx context.Context, cmd shell.Command) shell.Verd
 	return v
 }
 
-// judgeBy judges under one configuration, with the facts that the judgement
-// asks for, read now.
-func judgeBy(ctx context.Context, tool *shell.Tool, c shell.Command) shell.Verdict {
-	v, _ := facts.Judge(ctx, tool, c, facts.Options{SearchPath: tool.SearchPath(), Home: c.Home})
-	return v
+// lookUp has a session's commands that run unasked looked up where the PATH that they get looks, so that the way in
+// which a line was judged does not choose its programs. A directory that no command can write counts as the system's.
+// [shell] search_path replaces it.
+func (s *Supervisor) lookUp(cfg *config.Config, sess *Session, trusted bool) (o facts.Options) {
+	p, _, err := s.profiles(cfg, sess, trusted, "")
+	if dirs := p.Environment().Set["PATH"]; err == nil && dirs != "" && len(cfg.Shell.SearchPath) == 0 {
+		o.SearchPath = filepath.SplitList(dirs)
+		o.Held = func(abs string) bool {
+			_, access, _ := p.Effective(abs)
+			return access.Has(profile.Exec) && !access.Has(profile.Write)
+		}
+	}
+	return o
 }
 
 // stricter orders Auto < Ask < Block.

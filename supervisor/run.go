@@ -46,7 +46,7 @@ func (s *Supervisor) run(ctx context.Context, e *Exec, j *judgement, d approval.
 	if unrecorded != nil {
 		return base.unrecorded(unrecorded)
 	}
-	if result.Code == 127 { // of a shell that found no such command
+	if result.Code != 0 { // a shell found no such command, or another program of that name may be the cause
 		result.Warnings = append(result.Warnings, invisible(e.Session, e.Request, j.plan.Command.Env)...)
 	}
 	if err := s.end(e, j, result); err != nil {

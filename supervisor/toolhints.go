@@ -30,6 +30,7 @@ func fitting(sess *Session, cfg *config.Config) []string {
 // unseenProgram is a program of a command that its PATH does not have inside, and the person's does.
 type unseenProgram struct {
 	name   string
+	other  string // of the same name, which runs inside; "": none
 	preset string // that shows it; "": none does
 	dir    string // that has it
 }
@@ -39,6 +40,9 @@ func (u unseenProgram) String() string {
 	remedy := fmt.Sprintf("[sandbox] exec = [%q]", u.dir)
 	if u.preset != "" {
 		remedy = "sbx preset add " + u.preset
+	}
+	if u.other != "" {
+		return fmt.Sprintf("%s inside is %s, and yours is in %s: %s", shell.Quote([]string{u.name}), u.other, u.dir, remedy)
 	}
 	return shell.Quote([]string{u.name}) + " is not visible inside: " + remedy
 }
@@ -57,11 +61,16 @@ func unseenPrograms(sess *Session, r ExecRequest, env []string) (list []unseenPr
 	}
 	for _, call := range script.Calls {
 		name := call.Name()
-		if name == "" || strings.Contains(name, "/") || findProgram(inside, name) != "" {
+		if name == "" || strings.Contains(name, "/") {
 			continue
 		}
-		if at := findProgram(personsPath(), name); at != "" {
-			list = append(list, unseenProgram{name, shownBy(at, sess.Home), filepath.Dir(at)})
+		at, other := findProgram(personsPath(), name), findProgram(inside, name)
+		if at == "" || at == other || other != "" && slices.Contains(inside, filepath.Dir(at)) {
+			continue
+		}
+		// Another one of that name is told of where a preset is chosen that has the person's.
+		if preset := shownBy(at, sess.Home); other == "" || preset != "" {
+			list = append(list, unseenProgram{name, other, preset, filepath.Dir(at)})
 		}
 	}
 	slices.SortFunc(list, func(a, b unseenProgram) int { return cmp.Compare(a.name, b.name) })

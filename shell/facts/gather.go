@@ -29,6 +29,9 @@ type Options struct {
 	// UserPath lists further directories for commands. A command found only there is marked as
 	// writable, so it asks.
 	UserPath []string
+	// Held reports that no command can write an absolute path, where it is not the system's: a program there may run
+	// unasked as the system's may. nil: none.
+	Held func(abs string) bool
 	// Home is the directory with the user's git configuration; "" means none.
 	Home string
 	// Timeout is the limit for all facts together; 0 means one second.
@@ -297,6 +300,7 @@ func (g *gatherer) binary(name string) shell.BinaryFact {
 	}
 	for _, dir := range g.o.SearchPath {
 		if f, ok := executable(dir, name); ok {
+			f.Writable = f.Writable && !(f.Real != "" && g.o.Held != nil && g.o.Held(dir) && g.o.Held(f.Real))
 			return f
 		}
 	}
