@@ -103,3 +103,54 @@ func TestOnlyYesOpensThePath(t *testing.T) {
 		}
 	})
 }
+
+// R-LY-08, R-OS-07: where git's directory is outside the project: beside a bare repository the yes to another work tree
+// is enough for it; a commit in a linked work tree names one remedy, which is enough; git of a checkout of Android's
+// repo, whose .git is a link, is read, and any other link is named.
+func TestGitElsewhere(t *testing.T) {
+	t.Parallel()
+	bothUsers(t, func(t *testing.T, a *actor) {
+		const by = "[approval]\ntimeout = \"1m\"\n"
+		a.startWith(by)
+		home, _ := filepath.Split(a.project)
+		base := filepath.Base(a.project)
+		t.Cleanup(func() { a.sh("rm -rf " + a.project + "-*; rm -rf " + home + ".repo/projects/" + base + "-r.git") })
+		a.sh("git init -q --bare ../" + base + "-bare/.bare; git push -q ../" + base + "-bare/.bare HEAD:refs/heads/main; " +
+			"cd ../" + base + "-bare; git -C .bare worktree add -q ../main main")
+		at := a.project
+		a.project += "-bare/main"
+		a.sbx("trust")
+		q, r := a.askedToOpen("git worktree add -q ../feat -b feat && git status --short", "--allow", "--widening", "1")
+		if r.code != 0 {
+			t.Errorf("%+v: %v", q.Widenings, r)
+		}
+		if got := a.sh("cd ../feat && git status --short --branch"); got != "## feat\n" {
+			t.Errorf("the new work tree: %q", got)
+		}
+		a.sbx("trust", "--contained")
+		r = a.sbx("run", "-c", "echo 2 > f && git add f")
+		if r.code == 0 || strings.Count(r.err, "[sandbox] write = ") != 1 || !strings.Contains(r.err, "-bare/.bare\"]") {
+			t.Errorf("a commit in a linked work tree: %v", r)
+		}
+		a.startWith(by + "[sandbox]\nwrite = [\"" + at + "-bare/.bare\"]\n")
+		run := a.begin("run", "-c", "git add f && git -c user.name=a -c user.email=a@b commit -qm two")
+		a.sbx("approve", a.pending(1)[0].ID, "--allow")
+		if r := run(); r.code != 0 {
+			t.Errorf("with the remedy: %v", r)
+		}
+		a.startWith(by)
+
+		a.project = at + "-r"
+		for target, want := range map[string]string{".repo/projects/" + base + "-r.git": "", base + "-x": "is a link to"} {
+			a.project = at
+			a.sh("cd ..; rm -rf " + base + "-r; mkdir -p .repo/projects; cp -r " + base + " " + base + "-r; " +
+				"mv " + base + "-r/.git " + target + "; ln -s ../" + target + " " + base + "-r/.git")
+			a.project = at + "-r"
+			a.sbx("trust")
+			r := a.sbx("run", "-c", "git log --oneline | grep .")
+			if want == "" && r.code != 0 || want != "" && !strings.Contains(r.err, want) {
+				t.Errorf("%s: %v", target, r)
+			}
+		}
+	})
+}

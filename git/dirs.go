@@ -1,6 +1,7 @@
 package git
 
 import (
+	"io/fs"
 	"path"
 	"strings"
 
@@ -29,9 +30,12 @@ func dirs(h Host, dir string) (own, common string, ok bool) {
 }
 
 // Outside returns the git directory that a command in root needs and that is outside of it: that of the repository to
-// which a linked work tree belongs, or of the one around a submodule; "" where there is none. Only one that names
-// root in turn counts, as a command may have written root's own files.
+// which a linked work tree belongs, of the one around a submodule, or that of a checkout of Android's repo; "" where
+// there is none. Only one that names root in turn counts, as a command may have written root's own files.
 func Outside(h Host, root string) string {
+	if info, err := h.Lstat(path.Join(root, ".git")); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return linked(h, root)
+	}
 	own, common, ok := dirs(h, root)
 	if !ok || common == "" || abspath.Contains(root, common) {
 		return ""
@@ -47,6 +51,20 @@ func Outside(h Host, root string) string {
 		return ""
 	}
 	return path.Join(around, ".git")
+}
+
+// linked returns the git directory to which the link root/.git leads in a checkout of Android's repo, whose place above
+// root follows from root's own: TOP/.repo/projects/PATH.git for TOP/PATH. "" for any other link.
+func linked(h Host, root string) string {
+	real, missing, err := Resolve(h, path.Join(root, ".git"))
+	if err != nil || missing {
+		return ""
+	}
+	top, name, found := strings.Cut(real, "/.repo/projects/")
+	if !found || path.Join(top, strings.TrimSuffix(name, ".git")) != root || !strings.HasSuffix(name, ".git") {
+		return ""
+	}
+	return real
 }
 
 // ConfigFiles returns the configuration files of the repository around dir that exist below root, without links in

@@ -83,6 +83,7 @@ func (s *Supervisor) opening(
 	}
 	if j.lost != "" && s.mayCreate(e.Session, p, j.lost) {
 		list = append(list, profile.Grant{Path: j.lost, Access: profile.Read | profile.Write, Origin: "this yes"})
+		list = append(list, worktreeRecords(e.Session, p)...)
 	}
 	list = append(list, s.hostsNamed(cfg, j)...)
 	if len(list) > maxOpened {
@@ -109,6 +110,26 @@ func (s *Supervisor) opening(
 		return nil, p, err
 	}
 	return list, widened, nil
+}
+
+// worktreeRecords grants what git writes of a repository outside the project when a linked work tree there adds
+// another: not its objects, configuration and hooks; but all of it where git has to make one of these directories.
+func worktreeRecords(sess *Session, p profile.Profile) (list []profile.Grant) {
+	dir, _ := gitOf(sess.Root)
+	if dir == "" {
+		return nil
+	}
+	for _, name := range []string{"worktrees", "refs", "logs"} {
+		g := profile.Grant{Path: filepath.Join(dir, name), Access: profile.Read | profile.Write, Origin: "this yes"}
+		if info, err := os.Lstat(g.Path); err != nil || !info.IsDir() {
+			g.Path = dir
+			return []profile.Grant{g}
+		}
+		if !grants(p, g) {
+			list = append(list, g)
+		}
+	}
+	return list
 }
 
 // hostsNamed lists the hosts of a command's URLs, in a trusted project, unless the command has a proxy, which asks for

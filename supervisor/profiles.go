@@ -77,10 +77,10 @@ func narrowedBy(d *document.Document, sess *Session, effective profile.Profile, 
 // root has a .git file, by which git finds its directory: that of a linked work tree, or of a submodule.
 func gitOf(root string) (dir string, file bool) {
 	info, err := os.Lstat(filepath.Join(root, ".git"))
-	if root == "" || err != nil || !info.Mode().IsRegular() {
+	if root == "" || err != nil || info.IsDir() {
 		return "", false
 	}
-	return git.Outside(git.Disk, root), true
+	return git.Outside(git.Disk, root), info.Mode().IsRegular()
 }
 
 // derive depends on the key and on where links lead, and on nothing else.

@@ -115,27 +115,27 @@ func (e *Exec) tellUntrusted(j *judgement, r *Result) {
 	}
 }
 
-// warnExternalGitDir reports that commands can only read the git directory outside of the project, once in a session,
-// where
-// that was refused, or where refusals are not known and the command failed.
+// warnExternalGitDir reports, once in a session, that commands can only read the git directory outside of the project,
+// where refusals, whose hints say so, are not known; or that they do not see one to which a link leads.
 func (e *Exec) warnExternalGitDir(j *judgement, r *Result) {
-	if r.Exit.Code == 0 {
-		return
-	}
 	dir, _ := gitOf(e.Session.Root)
-	if dir == "" {
-		return
+	link := filepath.Join(e.Session.Root, ".git")
+	real, err := filepath.EvalSymlinks(link)
+	var text string
+	switch {
+	case r.Exit.Code == 0:
+	case dir != "" && !j.plan.Report.Layer(listenerLayer).Active:
+		if _, access, _ := j.plan.Profile.Effective(dir); !access.Has(profile.Write) {
+			text = fmt.Sprintf("git writes to %s, which is outside of the project: commands can only read it; to permit it: "+
+				"[sandbox] write = [%q], then sbx config reload", dir, dir)
+		}
+	case dir == "" && err == nil && real != link && strings.Contains(j.command.Text(), "git") &&
+		!shows(j.plan.Profile, real):
+		text = fmt.Sprintf("the project's .git is a link to %s, which commands do not see; to show it: [sandbox] read = "+
+			"[%q], or write for commits", real, real)
 	}
-	refused := slices.ContainsFunc(r.Violations, func(v Violation) bool { return abspath.Contains(dir, v.Object) })
-	if !refused && j.plan.Report.Layer(listenerLayer).Active {
-		return
-	}
-	if _, access, _ := j.plan.Profile.Effective(dir); !access.Has(profile.Write) && e.Session.first("elsewhere") {
-		r.Warnings = append(
-			r.Warnings,
-			fmt.Sprintf("git writes to %s, which is outside of the project: commands can only "+
-				"read it; to permit it: [sandbox] write = [%q], then sbx config reload", dir, dir),
-		)
+	if text != "" && e.Session.first("elsewhere") {
+		r.Warnings = append(r.Warnings, text)
 	}
 }
 
@@ -233,6 +233,9 @@ func hint(n sandbox.Refusal, j *judgement, root string) string {
 	object := n.Object
 	if n.Access == profile.OpCreate || n.Access == profile.OpRemove {
 		object = filepath.Dir(object)
+	}
+	if dir, _ := gitOf(root); dir != "" && op == "write" && abspath.Contains(dir, object) {
+		object = dir // git writes to several places there
 	}
 	if op == "write" && ofSystem(object) {
 		return "no command changes the system: have it write to the project, or to its own home or /tmp"
