@@ -10,6 +10,15 @@ import (
 // Locks are the lock files in a git directory itself that keep git from writing to it.
 var Locks = []string{"HEAD.lock", "config.lock", "index.lock", "packed-refs.lock"}
 
+// Passing reports whether a path below a git directory is that of a file which git makes while it works and takes away
+// itself (lockfile.h, tempfile.h, gc.c): where one is left, its process ended before.
+func Passing(at string) bool {
+	dir, name := path.Split(at)
+	inGit := slices.ContainsFunc(strings.Split(dir, "/"), func(s string) bool { return strings.HasSuffix(s, ".git") })
+	return inGit && (strings.HasSuffix(name, ".lock") || name == "gc.pid" ||
+		strings.Contains(dir, "/objects/") && (strings.HasPrefix(name, "tmp_") || strings.HasPrefix(name, ".tmp-")))
+}
+
 // objectID finds the ids of objects in a file of references (gitrepository-layout(5)).
 var objectID = regexp.MustCompile(`\b[0-9a-f]{40}([0-9a-f]{24})?\b`)
 

@@ -13,6 +13,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/git"
 )
 
 // block is the unit in which content is hashed, and holes are made.
@@ -264,6 +266,9 @@ func (c *copier) dir(dir int, name string, s *State, to string, at, rel Name, de
 			c.skip(src, entry, join(at, rel))
 			continue
 		}
+		if e.Kind == File && c.passing(join(at, rel)) {
+			continue
+		}
 		below := path.Join(to, entry)
 		if len(below) >= unix.PathMax {
 			return locate(join(at, rel), unix.ENAMETOOLONG)
@@ -281,7 +286,19 @@ func (c *copier) skip(dir int, name string, at Name) {
 	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || isWhiteout(&st) {
 		return
 	}
-	c.set.Skipped = append(c.set.Skipped, Note{at, "a FIFO, socket or device does not land"})
+	c.leave(at, "a FIFO, socket or device does not land")
+}
+
+func (c *copier) leave(at Name, why string) { c.set.Skipped = append(c.set.Skipped, Note{at, why}) }
+
+// passing notes a file that a process of git left which ended before it was done. Landed, a lock of it would keep every
+// later git from its work.
+func (c *copier) passing(at Name) bool {
+	left := git.Passing(string(at))
+	if left {
+		c.leave(at, "git left it when it was ended, and makes it again")
+	}
+	return left
 }
 
 func isWhiteout(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0 }

@@ -88,7 +88,7 @@ type Set struct {
 	// Conflicts are the paths that somebody else changed since the run began, and those of which no copy can be made. A
 	// set that has one does not land.
 	Conflicts []Note `json:"conflicts,omitempty"`
-	// Skipped are the objects of the layer that never land: FIFOs, sockets and devices.
+	// Skipped are the objects of the layer that never land: FIFOs, sockets and devices, and what git left (git.Passing).
 	Skipped []Note `json:"skipped,omitempty"`
 	// Altered are the objects that land otherwise than the command left them: without a set-user-ID bit, or
 	// no longer as one file with their other hard links.

@@ -172,7 +172,8 @@ func TestSpecialFiles(t *testing.T) {
 		file("\x01\xff\n'\"", "3"), {Do: "utimes", Path: "\x01\xff\n'\"", Time: at},
 		{Do: "symlink", Path: "link", Data: "/etc/shadow"}, {Do: "utimes", Path: "link", Time: at + 1},
 		{Do: "create", Path: "tool", Mode: 0o755}, {Do: "chmod", Path: "tool", Mode: 0o4755},
-		{Do: "fifo", Path: "pipe", Mode: 0o600}, {Do: "utimes", Path: "dir", Time: at + 2},
+		{Do: "mkdir", Path: "x.git", Mode: 0o755}, file("x.git/index.lock", ""), file("x.git/gc.pid", "7"),
+		file("index.lock", "mine"), {Do: "fifo", Path: "pipe", Mode: 0o600}, {Do: "utimes", Path: "dir", Time: at + 2},
 	})
 	b.land()
 	stat := func(name string) (st unix.Stat_t) {
@@ -199,7 +200,10 @@ func TestSpecialFiles(t *testing.T) {
 	if mode := stat("tool").Mode & 0o7777; mode != 0o755 {
 		t.Errorf("tool has mode %o", mode)
 	}
-	if exists(b.at("pipe")) || len(b.Set().Skipped) != 1 || len(b.Set().Altered) != 1 {
+	if exists(b.at("x.git/index.lock")) || exists(b.at("x.git/gc.pid")) || !exists(b.at("index.lock")) {
+		t.Error("what git leaves landed, or what is none of it did not")
+	}
+	if exists(b.at("pipe")) || len(b.Set().Skipped) != 3 || len(b.Set().Altered) != 1 {
 		t.Errorf("named %v and %v", b.Set().Skipped, b.Set().Altered)
 	}
 }

@@ -227,6 +227,8 @@ func (t *taker) entry(at Name, name string, low, up int, parent State, depth int
 	case now.Kind == Special:
 		t.skip(up, name, at)
 		return nil
+	case now.Kind == File && was.Kind == Absent && t.passing(at):
+		return nil
 	}
 	_, origin := overlay[overlayPrefix+"origin"]
 	opaque := string(overlay[overlayPrefix+"opaque"]) == "y"
