@@ -104,6 +104,24 @@ func TestOnlyYesOpensThePath(t *testing.T) {
 	})
 }
 
+// R-OS-11, R-UX-06: a yes opens no hidden file that the words name; the result says so to whoever reads it: a program
+// takes the file for one that does not exist.
+func TestHiddenFilesAreNamed(t *testing.T) {
+	t.Parallel()
+	bothUsers(t, func(t *testing.T, a *actor) {
+		a.startWith("[approval]\ntimeout = \"1m\"\n")
+		a.sbx("trust")
+		name := filepath.Base(a.project) + "-hidden"
+		a.sh("echo s > ~/" + name)
+		t.Cleanup(func() { a.sh("rm ~/" + name) })
+		_, r := a.askedToOpen("cat ~/"+name+"; cat ~/"+name+"x", "--allow")
+		if want := a.home + "/" + name; strings.Count(r.err, "refused read "+want) != 1 ||
+			!strings.Contains(r.err, "read = [\""+want+"\"]") {
+			t.Errorf("after a yes: %v", r)
+		}
+	})
+}
+
 // R-LY-08, R-OS-07: where git's directory is outside the project: beside a bare repository the yes to another work tree
 // is enough for it; a commit in a linked work tree names one remedy, which is enough; git of a checkout of Android's
 // repo, whose .git is a link, is read, and any other link is named.

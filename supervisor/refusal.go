@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -55,11 +56,31 @@ func (s *Supervisor) tellRefusals(e *Exec, j *judgement, p *sandbox.Process, r *
 		}
 		r.Violations = append(r.Violations, v)
 	}
+	tellHidden(e, j, r)
 	if more > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the sandbox refused %d more things than are listed", more))
 	}
 	e.reportUnkept(j, p, r)
 	e.tellUnsigned(j, r)
+}
+
+// tellHidden adds the files and directories outside the project that the command's words name and its sandbox hides,
+// from an approved command too: to the command they do not exist, and whoever reads its output would believe that.
+func tellHidden(e *Exec, j *judgement, r *Result) {
+	p, root := j.plan.Profile, e.Session.Root
+	for _, at := range j.verdict.Paths {
+		if !j.verdict.Outside || len(r.Violations) > maxLeftBehind || abspath.Contains(at, root) || at == e.Session.Home ||
+			root != "" && abspath.Contains(root, at) || abspath.Contains("/tmp", at) || shows(p, at) ||
+			slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Object == at }) {
+			continue
+		}
+		if info, err := os.Lstat(at); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+			continue
+		}
+		n := sandbox.Refusal{Kind: sandbox.RefusedPath, Op: "read", Object: at, Access: profile.OpRead, Path: true}
+		r.Violations = append(r.Violations, Violation{Kind: n.Kind, Op: n.Op, Object: at, By: "mounts", Count: 1,
+			Rule: "the sandbox hides it, from approved commands too", Hint: hint(n, j, root)})
+	}
 }
 
 // minor reports whether a refusal changes nothing for the command that met it.

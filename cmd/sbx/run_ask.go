@@ -46,7 +46,6 @@ func (q *question) answered() <-chan answer {
 
 // ask puts a question to the person at this terminal, or says how it can be answered.
 func (r *runner) ask(ctx context.Context, q ipc.Approval) {
-	r.outside = q.Outside
 	if r.tty == nil || !q.Inline {
 		// An agent gives its model the command's output, and this is no part of it.
 		if !r.options.byAgent && r.options.ticket == "" || isTerminal(r.stderr) {

@@ -74,11 +74,9 @@ type runner struct {
 	question *question // that is open at this terminal
 	// elsewhere: the last question at this terminal was answered by somebody else.
 	answeredByOther bool
-	// outside: the last question was about something outside of the project.
-	outside  bool
-	held     []ipc.Event
-	heldSize int
-	notes    []ipc.Warning
+	held            []ipc.Event
+	heldSize        int
+	notes           []ipc.Warning
 }
 
 // start has a daemon start the command, in the named session or the terminal's

@@ -175,9 +175,6 @@ func (r *runner) explainEnd(end *ipc.Exit, status int) {
 	if end.Denied != nil || end.Error != nil || status == 0 && !held {
 		end.Warnings = slices.DeleteFunc(end.Warnings, func(w ipc.Warning) bool { return !usual.Project(w.Message) })
 		r.notes = nil
-	} else if r.outside && r.started {
-		r.note("the sandbox hides files outside the project, even from approved commands; " +
-			"to show one: sbx profile explain PATH")
 	}
 	reported := map[string]bool{}
 	for _, w := range slices.Concat(end.Warnings, r.notes) {

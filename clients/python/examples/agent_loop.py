@@ -36,7 +36,7 @@ class Model:
 def tools(s: Session) -> Dict[str, Callable[..., str]]:
     def bash(command: str) -> str:
         result = s.run(command)
-        return "exit %d\n%s%s" % (result.code, result.out, result.err)
+        return "exit %d\n%s%s%s" % (result.code, result.out, result.err, result.refused)
 
     @requires_approval(description=lambda a: "Send email to %s: %s" % (a["to"], a["subject"]), exclude_keys={"body"})
     def send_email(to: str, subject: str, body: str) -> str:

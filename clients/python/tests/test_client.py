@@ -6,7 +6,18 @@ import os
 import threading
 import unittest
 
-from sandboxd import Agent, Approver, AsyncSession, Denied, Lost, NoDaemon, SandboxdError, Session, requires_approval
+from sandboxd import (
+    Agent,
+    Approver,
+    AsyncSession,
+    Denied,
+    Lost,
+    NoDaemon,
+    Result,
+    SandboxdError,
+    Session,
+    requires_approval,
+)
 
 PERSON = os.environ["SBX_TEST_PERSON"]  # a socket that leads to approver.sock as a person's
 
@@ -57,6 +68,12 @@ class ClientTest(unittest.TestCase):
         self.assertIn(r.exit["enforcement"]["level"], ("enforced", "partial", "absent"))
         self.assertEqual(self.session.run("cat", stdin="in\n").out, "in\n")
         self.assertEqual(self.session.run("sleep 100", timeout=0.2).code, 124)
+
+    def test_refused(self):
+        found = {"kind": "path", "access": "read", "object": "/x", "rule": "hidden", "hint": "ask", "minor": False}
+        r = Result(1, b"", b"", {"violations": [found, dict(found, minor=True), {"kind": "syscall", "object": "bpf"}]})
+        self.assertEqual(r.refused, "the sandbox refused read /x: hidden; ask\nthe sandbox refused syscall bpf\n")
+        self.assertEqual(Result(0, b"", b"", {}).refused, "")
 
     def test_streams(self):
         pieces = []

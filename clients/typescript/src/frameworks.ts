@@ -19,17 +19,18 @@ interface Ran {
   timedOut: boolean;
 }
 
-/** Runs a line of shell; its standard error ends with the limit that ended it. */
+/** Runs a line of shell; its standard error ends with what the sandbox refused, and the limit that ended it. */
 async function run(s: Session, command: string, o: { timeoutMs?: number | undefined; signal?: AbortSignal | undefined } = {}): Promise<Ran> {
   const started = await s.start(command, o.timeoutMs ? { timeout: o.timeoutMs / 1000 } : {});
   const cancel = () => void started.cancel().catch(() => {}); // it may have ended by then
   o.signal?.addEventListener("abort", cancel, { once: true });
   if (o.signal?.aborted) cancel();
   try {
-    const { out, err, code, exit } = await started.wait();
+    const { out, err, code, refused, exit } = await started.wait();
     const limits = exit.limits_hit?.length ? exit.limits_hit : exit.timed_out ? ["wall"] : [];
     const ended = exit.timed_out ? "Ended: it ran longer than allowed" : "It reached a limit";
-    const note = limits.length ? `${err && !err.endsWith("\n") ? "\n" : ""}${ended} (limit ${limits.join(", ")}).\n` : "";
+    const said = refused + (limits.length ? `${ended} (limit ${limits.join(", ")}).\n` : "");
+    const note = said && (err && !err.endsWith("\n") ? "\n" : "") + said;
     return { stdout: out, stderr: err + note, exitCode: code, timedOut: exit.timed_out ?? false };
   } finally {
     o.signal?.removeEventListener("abort", cancel);

@@ -42,6 +42,8 @@ export interface Result {
   /** Standard output and error as text. */
   out: string;
   err: string;
+  /** What the sandbox refused or hid, a line each with its remedy: a model takes a hidden file for an absent one. */
+  refused: string;
   /** Everything that the daemon says of it. */
   exit: wire.Exit;
 }
@@ -170,7 +172,14 @@ function result(exit: wire.Exit, stdout: Buffer, stderr: Buffer): Result {
   if (exit.denied) throw new Denied(exit.denied.code ?? "denied", exit.denied.message ?? "", exit.denied);
   if (exit.error) throw new SandboxdError(exit.error.code ?? "internal", exit.error.message ?? "", exit.error.hint);
   const code = exit.timed_out ? 124 : exit.signal_num ? 128 + exit.signal_num : (exit.code ?? -1);
-  return { code, stdout, stderr, out: stdout.toString("utf8"), err: stderr.toString("utf8"), exit };
+  const refused = (exit.violations ?? [])
+    .filter((v) => !v.minor)
+    .map((v) => {
+      const rest = [v.rule, v.hint].filter(Boolean).join("; ");
+      return `the sandbox refused ${v.access || v.kind} ${v.object}${rest && `: ${rest}`}\n`;
+    })
+    .join("");
+  return { code, stdout, stderr, out: stdout.toString("utf8"), err: stderr.toString("utf8"), refused, exit };
 }
 
 /** A session: one agent at work in one project. */

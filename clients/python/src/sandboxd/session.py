@@ -63,6 +63,18 @@ class Result(NamedTuple):
         """Standard error as text."""
         return self.stderr.decode(errors="replace")
 
+    @property
+    def refused(self) -> str:
+        """What the sandbox refused or hid, a line each with its remedy; "" for nothing. A model that reads only the
+        output takes a hidden file for one that does not exist: tools return this with it."""
+        lines = []
+        for v in self.exit.get("violations") or []:
+            if not v.get("minor"):
+                what = " ".join(filter(None, (v.get("access") or v["kind"], v["object"])))
+                rest = "; ".join(filter(None, (v.get("rule"), v.get("hint"))))
+                lines.append("the sandbox refused %s%s\n" % (what, rest and ": " + rest))
+        return "".join(lines)
+
 
 class Process:
     """A command that was started. Iterating yields its events; where the
