@@ -54,7 +54,7 @@ type Approval struct {
 	Warnings     []Warning       `json:"warnings,omitempty"`
 	Created      time.Time       `json:"created"`
 	Deadline     *time.Time      `json:"deadline,omitempty"`
-	Sandbox      []string        `json:"sandbox,omitempty"`      // the sandbox's access, in three lines
+	Sandbox      []string        `json:"sandbox,omitempty"`      // the sandbox's access, a kind a line
 	Presentation *Presentation   `json:"presentation,omitempty"` // only in GET /v1/approvals/{id}
 	Past         *Past           `json:"past,omitempty"`         // only there: the same request in the log
 }

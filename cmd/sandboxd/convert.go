@@ -151,7 +151,7 @@ func (b *backend) wireApproval(e *supervisor.Exec, p approval.Pending) ipc.Appro
 		enforcement := wireEnforcement(report)
 		a.Profile, a.Enforcement = p.Digest().String(), &enforcement
 		if e.Runs() { // a file operation names its paths itself
-			a.Sandbox = reach(p, e.Session.Root)
+			a.Sandbox = reach(p, e.Session.Root, e.Session.Home)
 		}
 	}
 	return a

@@ -2,19 +2,25 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"sandboxd/profile"
 )
 
-// reach lists the paths and hosts within a command's reach under p, in three lines: write, read,
-// network.
-func reach(p profile.Profile, root string) []string {
-	var writes, hidden []string
+// reach lists the paths and hosts within a command's reach under p, one line each: write, read, network, and the
+// project's own cache, which is apart because it is the same for every command and decides nothing.
+func reach(p profile.Profile, root, home string) []string {
+	var writes, hidden, caches []string
+	own := filepath.Join(home, ".cache", "sandboxd") + "/"
 	for _, r := range p.PathRules() {
 		switch {
 		case r.Kind == profile.Allow && r.Access.Has(profile.Write) && !strings.HasPrefix(r.Path, "/dev/"):
+			if home != "" && strings.HasPrefix(r.Path, own) {
+				caches = append(caches, r.Path)
+				continue
+			}
 			writes = append(writes, r.Path)
 		case r.Kind == profile.Hide:
 			hidden = append(hidden, r.Path)
@@ -42,7 +48,11 @@ func reach(p profile.Profile, root string) []string {
 		}
 		network = "network: only " + list(hosts, 3)
 	}
-	return []string{write, read, network}
+	out := []string{write, read, network}
+	if len(caches) > 0 {
+		out = append(out, "cache: "+list(caches, 3))
+	}
+	return out
 }
 
 // list names the first n and says how many more there are.

@@ -15,7 +15,7 @@ func TestScreenLong(t *testing.T) {
 	d.golden("long-first")
 	d.Wait("67 more lines: v shows them")
 	d.Press("1")
-	d.Wait("Not all of it has been on the screen")
+	d.Wait("Part of this question is hidden")
 	d.golden("long-refused")
 	d.steps("v", "?> \\d. View all", "Enter", "?all of it", "+")
 	d.golden("long-all")

@@ -123,7 +123,7 @@ export interface Approval {
   warnings?: Warning[];
   created?: string;
   deadline?: string;
-  /** the sandbox's access, in three lines */
+  /** the sandbox's access, a kind a line */
   sandbox?: string[];
   /** only in GET /v1/approvals/{id} */
   presentation?: Presentation;

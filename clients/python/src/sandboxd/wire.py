@@ -100,7 +100,7 @@ class Approval(TypedDict, total=False):
     warnings: List[Warning]
     created: str
     deadline: str
-    sandbox: List[str]  # the sandbox's access, in three lines
+    sandbox: List[str]  # the sandbox's access, a kind a line
     presentation: Presentation  # only in GET /v1/approvals/{id}
     past: Past  # only there: the same request in the log
 

@@ -274,11 +274,10 @@ func (d *dialog) whole() bool {
 	if d.viewed {
 		return true
 	}
-	keys := "v"
+	d.note = "Part of this question is hidden. v and Enter, scroll to its end, q; then answer."
 	if d.seen < d.length { // else the card leaves something out, and has nothing to scroll
-		keys = "PgDn or v"
+		d.note = "Part of this question is hidden. PgDn, to its end; then answer."
 	}
-	d.note = "Not all of it has been on the screen. " + keys + " shows the rest; then answer."
 	d.clear()
 	return false
 }

@@ -116,7 +116,7 @@ func (d *dialog) drawBox(now time.Time) []string {
 	if alarms != "" {
 		frame += len(plainRow(alarms).wrap(b.inner()))
 	}
-	text, cut := d.body(b.inner(), maxLines, cardRows-frame-len(low)-len(below))
+	text, cut := d.body(b.inner(), maxLines, d.rows-roomAround-frame-len(low)-len(below))
 	height := d.rows - frame - len(low) - len(below)
 	if height < 3 && len(below) > 1 {
 		height, below = height+len(below)-1, below[:1]
@@ -260,20 +260,27 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d s", max(int(d.Seconds()), 0))
 }
 
-// body is the text of the card, in at most most rows where a card has a number of them; limit 0 is the
-// full view's.
+// body is the text of the card, in at most most rows where it is shortened; limit 0 is the full view's.
 func (d *dialog) body(width, limit, most int) (text []row, cut bool) {
-	f := &facts{look: d.look, width: width, limit: limit}
 	list := cardFacts(d.a, d.look)
 	if limit == 0 {
 		list = allFacts(d.a, d.look)
 	}
-	for _, one := range list {
-		f.add(one)
+	lay := func(brief bool) *facts {
+		f := &facts{look: d.look, width: width, limit: limit, brief: brief}
+		for _, one := range list {
+			f.add(one)
+		}
+		return f
 	}
+	f := lay(false)
 	diff := slices.ContainsFunc(list, func(one fact) bool { return slices.Contains(changes, one.name) })
-	if limit > 0 && d.look.Width >= cardWidth && d.rows <= tallRows && !diff {
+	switch {
+	case limit == 0 || f.count() <= most && !f.cut:
+	case d.look.Width >= cardWidth && d.rows <= tallRows && !diff:
 		f.fit(max(most, 4))
+	default:
+		f = lay(true)
 	}
 	for _, one := range f.out {
 		text = append(text, one.lines...)

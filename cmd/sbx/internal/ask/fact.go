@@ -13,12 +13,12 @@ import (
 type fact struct {
 	name  string
 	rows  []row
-	most  int  // cells on a card; the card says how many more lines there are. 0: all
+	most  int  // cells on a card without room; the card says how many more lines there are. 0: all
 	clip  bool // one row on a card, shortened
 	spare bool // an approval does not depend on it
 }
 
-// commandCells is how much of a command a card shows: three rows at 80 columns.
+// commandCells is how much of a command a card without room shows: three rows at 80 columns.
 const commandCells = 180
 
 // mostRows returns the rows of a card that a fact has, where they are width cells wide.

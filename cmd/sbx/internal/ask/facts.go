@@ -8,12 +8,13 @@ import (
 	"sandboxd/display"
 )
 
-// A card has at most cardRows rows where the terminal has cardWidth columns and at most tallRows rows (R-UX-10),
-// unless it shows a change of contents.
+// A card that the terminal has no room for is shortened where the terminal has cardWidth columns and at most
+// tallRows rows, and scrolls elsewhere and where it shows a change of contents. roomAround is the rows of the terminal
+// that it leaves free (R-UX-10).
 const (
-	cardRows  = 10
-	cardWidth = 80
-	tallRows  = 30
+	cardWidth  = 80
+	tallRows   = 30
+	roomAround = 2
 )
 
 // changes names the facts that show a change of a file's contents.
@@ -23,9 +24,11 @@ var changes = []string{"Diff", "Content"}
 type facts struct {
 	look  look
 	width int
-	limit int // lines of one value that a card shows; 0: all
+	limit int  // lines of one value that a card shows; 0: all
+	brief bool // a fact has at most its mostRows
 	out   []shown
 	last  string
+	less  int  // facts that were left out
 	cut   bool // something was left out that an approval depends on
 }
 
@@ -47,7 +50,7 @@ func (f *facts) add(one fact) {
 		values, more = values[:limit], len(values)-limit
 	}
 	lines := f.lay(one.name, values)
-	if most := one.mostRows(f.width - labelWidth); limit > 0 && most > 0 && (len(lines) > most || more > 0) {
+	if most := one.mostRows(f.width - labelWidth); f.brief && most > 0 && (len(lines) > most || more > 0) {
 		keep := min(most-1, len(lines))
 		more += len(lines) - keep
 		lines = lines[:keep]
@@ -62,28 +65,56 @@ func (f *facts) add(one fact) {
 // leastNeeded names the facts that a card without room leaves out first.
 var leastNeeded = []string{"Batch", "It says", "Agent", "Sandbox", "Also", "Why", "Tool"}
 
-// fit takes lines off the longest facts until most are left. Where that is not enough, it leaves out facts.
+// fit has at most most lines left. What an approval does not depend on goes first: lines of the longest of these
+// facts, then the least needed of them. A yes has to wait only where the others are too long by themselves.
 func (f *facts) fit(most int) {
-	for f.count() > most {
-		long := 0
-		for i, one := range f.out {
-			if len(one.lines) >= len(f.out[long].lines) {
-				long = i
+	for _, spare := range []bool{true, false} {
+		for f.count() > most && f.takeLine(spare) {
+		}
+		for _, name := range leastNeeded {
+			for i := len(f.out) - 1; i >= 0 && f.count() > most; i-- {
+				if f.out[i].name == name && (f.out[i].spare || !spare) {
+					f.leaveOut(i)
+				}
 			}
 		}
-		one := &f.out[long]
-		if n := len(one.lines) - 1; n > 0 {
-			one.lines = append(slices.Clone(one.lines[:n-1]), f.shorten(one.lines[n-1]))
-			f.cut = f.cut || !one.spare
-			continue
-		}
-		f.leaveOut(most)
-		return
+	}
+	for f.count() > most && len(f.out) > 1 {
+		f.leaveOut(len(f.out) - 1)
+	}
+	if f.less > 0 {
+		more := f.lay("", []row{{{red, fmt.Sprintf("%d more facts: v shows them", f.less)}}})
+		f.out = append(f.out, shown{lines: more})
 	}
 }
 
+func (f *facts) leaveOut(i int) {
+	f.cut = f.cut || !f.out[i].spare
+	f.out, f.less = slices.Delete(f.out, i, i+1), f.less+1
+}
+
+// takeLine takes a line off the longest fact that has more than one, of the spare ones or of all. It reports whether
+// there was one.
+func (f *facts) takeLine(spare bool) bool {
+	long := -1
+	for i, one := range f.out {
+		if (one.spare || !spare) && len(one.lines) > 1 && (long < 0 || len(one.lines) >= len(f.out[long].lines)) {
+			long = i
+		}
+	}
+	if long < 0 {
+		return false
+	}
+	one := &f.out[long]
+	n := len(one.lines) - 1
+	one.lines = append(slices.Clone(one.lines[:n-1]), f.shorten(one.lines[n-1]))
+	f.cut = f.cut || !one.spare
+	return true
+}
+
+// count returns the rows of all, with the one that says how many facts were left out.
 func (f *facts) count() int {
-	n := 0
+	n := min(f.less, 1)
 	for _, one := range f.out {
 		n += len(one.lines)
 	}
@@ -97,31 +128,6 @@ func (f *facts) shorten(line row) row {
 		return line
 	}
 	return append(line.wrap(f.width - display.Width(note))[0], span{red, note})
-}
-
-// leaveOut leaves most facts of one line, one of which says how many others there are.
-func (f *facts) leaveOut(most int) {
-	all, needed := len(f.out), 0
-	for _, one := range f.out {
-		if !one.spare {
-			needed++
-		}
-	}
-	for _, name := range leastNeeded {
-		for i := len(f.out) - 1; i >= 0 && len(f.out) >= most; i-- {
-			if f.out[i].name == name {
-				f.out = slices.Delete(f.out, i, i+1)
-			}
-		}
-	}
-	f.out = f.out[:min(len(f.out), most-1)]
-	for _, one := range f.out {
-		if !one.spare {
-			needed--
-		}
-	}
-	more := f.lay("", []row{{{red, fmt.Sprintf("%d more facts: v shows them", all-len(f.out))}}})
-	f.out, f.cut = append(f.out, shown{lines: more}), f.cut || needed > 0
 }
 
 // lay returns the rows of values, wrapped, behind their name.
