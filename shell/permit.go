@@ -148,6 +148,7 @@ func (j *judging) permittedByList(c *analysis.Call, state *callState, refusal *s
 		if r, ok := p.Match(c.Args); ok {
 			f.by, f.rule, f.why = ByPreset, "preset "+p.Name+": "+r.Pattern, r.Why+"; harmless inside the sandbox"
 			state.preset = true
+			j.verdict.Writes = j.verdict.Writes || p.Writes
 			j.presetCall(c, state, f)
 			if r.Edits && f.decision == Auto {
 				j.editsOrdinary(c, f)

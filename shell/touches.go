@@ -375,6 +375,7 @@ func (j *judging) redirWrite(r *analysis.Redir, f *finding) {
 	}
 	if edits {
 		f.decision, f.by, f.rule, j.verdict.Sandboxed = Auto, ByPreset, "preset edits: redirection", true
+		j.verdict.Writes = true
 	}
 	j.add(*f)
 }

@@ -90,6 +90,9 @@ type Verdict struct {
 	// Sandboxed is true if the command is harmless only inside the OS sandbox (a preset). Without
 	// the sandbox, the caller must treat Auto as Ask.
 	Sandboxed bool
+	// Writes is true if a preset permits a part of the command that writes to the project. A caller whose sandbox has the
+	// project read-only must treat Auto as Ask: the command could only fail.
+	Writes bool
 	// Network is the network of the command, in the words of the profile.
 	Network string
 	// Description summarises the command in one line.

@@ -46,13 +46,12 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	if j.payload, err = json.Marshal(j.verdict.Payload); err != nil {
 		return nil, err
 	}
-	if j.verdict.Sandboxed && s.Host.Report().Level() == sandbox.Absent && j.verdict.Decision == shell.Auto {
-		j.verdict.Decision = shell.Ask
-		j.verdict.Why = "it is harmless only inside the OS sandbox, which this host does not have in full"
-	}
 	if j.verdict.Decision == shell.Block {
 		j.digest = j.digestOf()
 		return j, nil
+	}
+	if why := s.asksHere(j.verdict, trusted || sess.Root == ""); why != "" {
+		j.verdict.Decision, j.verdict.Why = shell.Ask, why
 	}
 	j.trusts = !trusted && j.verdict.Decision == shell.Ask && sess.Root != ""
 	agent := agentRunOf(r, cfg, j.verdict)
@@ -104,6 +103,19 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 		err = s.planned(e, cfg, j, open)
 	}
 	return j, err
+}
+
+// asksHere returns why a command that the configuration lets run unasked asks on this host or in this project; "": it
+// does not.
+func (s *Supervisor) asksHere(v shell.Verdict, trusted bool) string {
+	switch {
+	case v.Decision != shell.Auto:
+	case v.Sandboxed && s.Host.Report().Level() == sandbox.Absent:
+		return "it is harmless only inside the OS sandbox, which this host does not have in full"
+	case v.Writes && !trusted:
+		return "it writes to the project, which is not trusted yet"
+	}
+	return ""
 }
 
 // planned plans the run under a profile.

@@ -255,7 +255,7 @@ var data = []Preset{
 	},
 	{
 		Name: "git", Title: "stage and commit, make and change branches; nothing that is pushed or thrown away",
-		Files: []string{".git"},
+		Files: []string{".git"}, Writes: true,
 		Rules: []Rule{
 			{Pattern: "git add", Why: "stages files", Never: []string{"-i", "--interactive", "-e", "--edit", "-p", "--patch"},
 				Pass:   []string{"git add -A", "git add main.go pkg/", "git add -- -p"},
@@ -320,7 +320,7 @@ var data = []Preset{
 		},
 	},
 	{
-		Name: "files", Title: "make directories and empty files in the project",
+		Name: "files", Title: "make directories and empty files in the project", Writes: true,
 		Rules: []Rule{
 			{Pattern: "mkdir", Why: "makes a directory", Never: []string{"-m", "--mode", "-Z", "--context"},
 				Pass:   []string{"mkdir -p build", "mkdir a b"},
@@ -333,6 +333,7 @@ var data = []Preset{
 	{
 		Name:         "edits",
 		Title:        "write ordinary files of the project: redirections, sed -i, cp, mv, tee; sbx undo takes them back",
+		Writes:       true,
 		Redirections: true,
 		Rules: []Rule{
 			{

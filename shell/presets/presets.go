@@ -25,6 +25,8 @@ type Preset struct {
 	// Files are names in a project's directory of which each shows that the preset fits it.
 	Files []string
 	Rules []Rule
+	// Writes reports that its commands write to the project: where they can't, they fail.
+	Writes bool
 	// Redirections also permits redirections that write ordinary files of the project.
 	Redirections bool
 }
