@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"sandboxd/approval"
@@ -29,6 +30,8 @@ type subject struct {
 	record audit.Record // without the decision
 	// trusts: a yes trusts the session's root.
 	trusts bool
+	// above are the held change sets that it sees.
+	above []string
 	// carried is the decision of a ticket, which replaces a new one; nil: there is none.
 	carried *approval.Decision
 	// withStart: the caller records a decision that nobody was asked for together with the start.
@@ -89,20 +92,33 @@ func (s *Supervisor) authorize(ctx context.Context, a action) (permit, error) {
 		if err := a.decided(d); err != nil || !d.Approved || fresh {
 			return permit{Decision: d}, err
 		}
-		if now.trusts {
+		if now.trusts || d.Trust == approval.TrustContained {
 			if err := s.trustByAnswer(a.exec(), d); err != nil {
 				return permit{}, err
 			}
 		}
-		approved := now.digest
+		approved := now
 		if now, err = a.judge(ctx); err != nil {
 			return permit{}, err
 		}
-		if now.digest == approved {
+		if now.digest == approved.digest {
 			return permit{Decision: d}, nil
 		}
+		now.askedAgain(approved)
 	}
 	return permit{}, ErrKeptChanging
+}
+
+// askedAgain has the question and the record say why the yes to approved was not enough.
+func (now *subject) askedAgain(approved subject) {
+	why := "it is asked again: what the yes was for has changed meanwhile"
+	if !slices.Equal(now.above, approved.above) {
+		why = "it is asked again: change sets that it sees were held, landed or dropped meanwhile"
+	}
+	if r := now.call.Request; r != nil {
+		r.Reasons = slices.Insert(slices.Clone(r.Reasons), 0, why)
+	}
+	now.record.Reasons = slices.Insert(slices.Clone(now.record.Reasons), 0, why)
 }
 
 // decide takes the decision that a ticket carries, or asks the controller. asked reports that a question was put.

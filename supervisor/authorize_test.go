@@ -34,6 +34,7 @@ type fake struct {
 	breaks  bool   // the log is closed while the question is open
 
 	judged, asked int
+	again         int    // questions that say that they are asked again
 	approved      string // digest of the subject that the person approved last
 	now           string // digest of the last judgement
 }
@@ -65,6 +66,9 @@ func (f *fake) judge(context.Context) (subject, error) {
 	call.Asked = func(p approval.Pending) {
 		yes := f.answers[min(f.asked, len(f.answers)-1)]
 		f.asked++
+		if slices.Contains(p.Reasons, "it is asked again: what the yes was for has changed meanwhile") {
+			f.again++
+		}
 		by := approval.Identity{Principal: approval.Principal{UID: os.Getuid()}, Name: "ann", Via: approval.ViaTerminal}
 		answer := p.Deny(by, "no")
 		if yes {
@@ -190,6 +194,9 @@ func TestAuthorize(t *testing.T) {
 			}
 			if f.judged != c.judged || f.asked != c.asked {
 				t.Errorf("got judged %d, asked %d; want %d, %d", f.judged, f.asked, c.judged, c.asked)
+			}
+			if f.again != max(f.asked-1, 0) {
+				t.Errorf("%d of %d questions say that they are asked again, want all but the first", f.again, f.asked)
 			}
 			if noLog {
 				return

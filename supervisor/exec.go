@@ -262,7 +262,7 @@ func (a *commandAction) judge(ctx context.Context) (subject, error) {
 		return subject{}, err
 	}
 	now := subject{digest: j.digest, call: a.s.call(a.e, j), next: a.e.Request.Next, record: recordOf(a.e, j),
-		trusts: j.trusts, withStart: a.runs}
+		trusts: j.trusts, above: j.above, withStart: a.runs}
 	if !a.runs {
 		return now, nil
 	}

@@ -308,6 +308,7 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 	if note := timeNote(e, j); note != "" {
 		c.Request.Notes = append(c.Request.Notes, note)
 	}
+	c.Trusts = s.offersAgain(e, j)
 	if j.trusts {
 		// Trust is more than this one command, so nothing that was granted
 		// before may answer for it.

@@ -57,7 +57,8 @@ func (s *Supervisor) trustByAnswer(e *Exec, d approval.Decision) error {
 	by := d.By.String() + " answering " + d.Request
 	contained = contained && !inline
 	if !s.Trusted(sess) || contained && !s.ContainedPolicy(sess) {
-		if _, err := s.TrustDir(sess.Peer.UID, sess.Root, by, contained); err != nil {
+		t := Trust{UID: sess.Peer.UID, Dir: sess.Root, By: by, Contained: contained, Session: inline}
+		if _, err := s.trustAs(t); err != nil {
 			return err
 		}
 	}
@@ -71,6 +72,19 @@ func (s *Supervisor) trustByAnswer(e *Exec, d approval.Decision) error {
 		sess.contained.Store(true)
 		return nil
 	})
+}
+
+// offersAgain returns the policy "contained" for a question where it was chosen in another session of this trusted
+// project, does not hold in this one, and covers a command like this.
+func (s *Supervisor) offersAgain(e *Exec, j *judgement) []approval.Trust {
+	sess := e.Session
+	again := !j.trusts && j.verdict.InLayer && !j.verdict.Configured && !e.Request.Agent && !e.Request.Server &&
+		slices.Contains(j.trustsOffered, approval.TrustContained) && sess.Root != "" &&
+		s.Trust.inSession(sess.Peer.UID, sess.Root) && !s.ContainedPolicy(sess)
+	if !again {
+		return nil
+	}
+	return []approval.Trust{approval.TrustContained, approval.TrustOnce}
 }
 
 // forgetContained ends the policy "contained" of the sessions of a directory: their project's trust was renewed or

@@ -76,7 +76,7 @@ func TestTrustIsOfTheDirectoryAsItIs(t *testing.T) {
 	if s.Trusted(1000, dir) {
 		t.Error("trusted before anyone said so")
 	}
-	if _, err := s.add(1000, dir, "test", false, nil); err != nil {
+	if _, err := s.add(Trust{UID: 1000, Dir: dir, By: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	again, err := OpenTrust(file)
@@ -94,7 +94,7 @@ func TestTrustIsOfTheDirectoryAsItIs(t *testing.T) {
 			t.Fatal("a directory that was removed and made again is still trusted")
 		}
 	}
-	if _, err := again.add(1000, dir, "test", false, nil); err != nil {
+	if _, err := again.add(Trust{UID: 1000, Dir: dir, By: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	// And while the first still exists.

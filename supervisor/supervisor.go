@@ -364,27 +364,32 @@ var errContained = errors.New("the configuration forbids the policy contained (a
 
 // TrustDir trusts dir for uid on a person's word, if contained with the policy of that name.
 func (s *Supervisor) TrustDir(uid int, dir, by string, contained bool) (Trust, error) {
-	if contained && !s.Config().Approval.Contained {
+	return s.trustAs(Trust{UID: uid, Dir: dir, By: by, Contained: contained})
+}
+
+// trustAs is TrustDir for a trust as it is to be kept, but for which directory it is.
+func (s *Supervisor) trustAs(t Trust) (Trust, error) {
+	if t.Contained && !s.Config().Approval.Contained {
 		return Trust{}, errContained
 	}
-	_, home, err := account(uid)
+	_, home, err := account(t.UID)
 	if err != nil {
 		return Trust{}, err
 	}
-	real, err := s.guard(home).check(dir)
-	if err != nil {
+	if t.Dir, err = s.guard(home).check(t.Dir); err != nil {
 		return Trust{}, err
 	}
-	var t Trust
-	rec := audit.Record{Category: audit.Grant, Operation: "trust", Subject: real, By: by, Peer: &audit.Peer{UID: uid}}
-	if contained {
+	rec := audit.Record{Category: audit.Grant, Operation: "trust", Subject: t.Dir, By: t.By,
+		Peer: &audit.Peer{UID: t.UID}}
+	if t.Contained {
 		rec.Operation = "trust contained"
 	}
 	err = s.Carry(rec, func() (err error) {
-		t, err = s.Trust.add(uid, real, by, contained, git.Remotes(git.Disk, home, real))
+		t.Remotes = git.Remotes(git.Disk, home, t.Dir)
+		t, err = s.Trust.add(t)
 		return err
 	})
-	s.forgetContained(uid, real)
+	s.forgetContained(t.UID, t.Dir)
 	return t, err
 }
 

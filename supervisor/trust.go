@@ -25,7 +25,9 @@ type Trust struct {
 	// Contained: commands there run unasked where their effects stay there and can be undone.
 	Contained bool `json:"contained,omitempty"`
 	// Remotes are the addresses of the repository's remotes at that time.
-	Remotes []string  `json:"remotes,omitempty"`
+	Remotes []string `json:"remotes,omitempty"`
+	// Session: the policy "contained" was chosen for one session. Later questions offer it again.
+	Session bool      `json:"session,omitempty"`
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
 }
@@ -107,16 +109,22 @@ func (s *TrustStore) find(uid int, dir string) (Trust, bool) {
 	return s.list[i], true
 }
 
-// add trusts the real directory dir for uid. It is on disk when add returns.
-func (s *TrustStore) add(uid int, dir, by string, contained bool, remotes []string) (Trust, error) {
-	id, err := identityOf(dir)
+// inSession reports whether the policy "contained" was chosen for one session of it.
+func (s *TrustStore) inSession(uid int, dir string) bool {
+	t, ok := s.find(uid, dir)
+	return ok && t.Session
+}
+
+// add trusts the real directory t.Dir for t.UID as it is now. It is on disk when add returns.
+func (s *TrustStore) add(t Trust) (Trust, error) {
+	id, err := identityOf(t.Dir)
 	if err != nil {
-		return Trust{}, fmt.Errorf("trust %q: %w", dir, err)
+		return Trust{}, fmt.Errorf("trust %q: %w", t.Dir, err)
 	}
-	t := Trust{UID: uid, Dir: dir, identity: id, Contained: contained, Remotes: remotes, By: by, At: time.Now().UTC()}
+	t.identity, t.At = id, time.Now().UTC()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := slices.DeleteFunc(slices.Clone(s.list), func(o Trust) bool { return o.UID == uid && o.Dir == dir })
+	list := slices.DeleteFunc(slices.Clone(s.list), func(o Trust) bool { return o.UID == t.UID && o.Dir == t.Dir })
 	return t, s.save(append(list, t))
 }
 

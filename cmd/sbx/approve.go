@@ -99,7 +99,7 @@ func (a *app) approveOne(c *cobra.Command, id string, o approveOptions) error {
 	if o.scope == "once" && answer.Trust == "" && slices.Contains(q.Trusts, "once") {
 		answer.Trust = "once" // nothing but this call
 	}
-	trusts := o.allow && len(q.Trusts) > 0 && answer.Trust != "once"
+	trusts := o.allow && (answer.Trust == "contained" || slices.Contains(q.Trusts, "each") && answer.Trust != "once")
 	if o.deny {
 		answer.Mode, answer.Key = "soft", "--deny"
 		if o.stop {

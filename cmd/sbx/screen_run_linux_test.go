@@ -48,7 +48,7 @@ func TestScreenRun(t *testing.T) {
 		{"run-quit", "sbx run -c 'echo hi > new.txt'", []string{"q", "?> 5. Quit", "Enter"}, 126, false},
 		{"run-trust", "sbx run -c 'echo hi > new.txt' && sbx run -c 'for i in 1 2; do echo $i >> new.txt; done' && " +
 			"! sbx trust --list | grep contained && sbx status 2>&1 | grep -c ^contained",
-			[]string{"1", "?> 1. Trust, and run", "Enter"}, 0, true},
+			[]string{"1", "?> 1. Trust, and stop", "Enter"}, 0, true},
 		{"run-danger", "sbx trust >/dev/null 2>&1; sbx run -c 'rm -rf build > new.txt'",
 			[]string{"1", "?> 1. Deny:", "Enter"}, 126, false},
 		// U9: "Always allow…" offered this session alone, and first what the option above it does.

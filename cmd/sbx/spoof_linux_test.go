@@ -317,8 +317,8 @@ func TestScreenWidening(t *testing.T) {
 		d.golden("widening-" + strconv.Itoa(cols))
 	}
 	settle()
-	d.Press("2")
-	want := ipc.Answer{ID: "a-1", Rev: 1, Hash: "h1", Allow: true, Scope: "once", Key: "2", Widening: "1"}
+	d.steps("y", "?> 1. Once, with", "Enter") // without it the command would fail: y was the yes that could not work
+	want := ipc.Answer{ID: "a-1", Rev: 1, Hash: "h1", Allow: true, Scope: "once", Key: "y Enter", Widening: "1"}
 	if got := o.sent(1); len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 		t.Errorf("sent %+v, want a yes with the widening", got)
 	}

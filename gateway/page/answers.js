@@ -3,7 +3,7 @@ import { Line, option, notOffered, reason, empty, pause } from "./reply.js";
 
 // The answers of a question's card: its buttons, and the line that keys are typed on.
 
-const trustWords = { contained: "Trust, and run what stays inside unasked", each: "Trust, ask for each" };
+const trustWords = { contained: "Trust, and stop asking about changes inside it", each: "Trust, ask for each" };
 export const scopeWords = {
   once: "this once", turn: "until my next message", session: "for this session",
   project: "always, in this project", agent: "always, for this agent", global: "always, for every agent", batch: "all of this batch that is listed",
@@ -104,7 +104,7 @@ export function answerViews({ state, link, main, say, subject, answer, choose })
     if (state.again.has(q.id)) return second(q, draft);
     const trusts = q.trusts?.includes("once") && !q.only_widened ? Object.entries(trustWords).filter(([t]) => q.trusts.includes(t)) : [];
     const scopes = (q.scopes?.length ? q.scopes : ["once"]).map((s) => [s, scopeWords[s] ?? s]);
-    if (q.only_widened) draft.widening ||= q.widenings?.[0]?.id;
+    draft.widening ??= q.widenings?.[0]?.id; // without what it names the command would fail
     if (!draft.scope) draft.scope = scopes[0][0];
     const [list, digits] = choices(q, draft, trusts);
     draft.line ??= new Line(list.map((c) => c.letter), { digits, slow: trusts.length > 0 || q.risk === "high" });
@@ -120,7 +120,7 @@ export function answerViews({ state, link, main, say, subject, answer, choose })
         choice(draft, "scope", "Scope", scopes),
         (q.suggestions ?? []).length ? choice(draft, "suggestion", "What is allowed", [["", "exactly this"], ...(w.suggestions ?? q.suggestions).map((s) => [s.id, s.label + (s.past ? ` (${s.past.matched} past calls)` : "")])]) : "",
         choice(draft, "life", "Expires", lifetimes),
-        (q.widenings ?? []).length ? choice(draft, "widening", "Also give it", [...(q.only_widened ? [] : [["", "nothing more"]]), ...q.widenings.map((x) => [x.id, x.label || x.object])]) : "",
+        (q.widenings ?? []).length ? choice(draft, "widening", "Also give it", [...q.widenings.map((x) => [x.id, x.label || x.object]), ...(q.only_widened ? [] : [["", "nothing more"]])]) : "",
         el("label", { class: "wide" }, "Answer, or note to the agent", field)),
       el("div", { class: "row decide" }, buttons),
       el("p", { class: "small" }, says, `Keys: ${list.map((c) => c.letter).filter(Boolean).join(", ")} and Enter answer, 1 to ${digits} ${draft.line.slow ? "and Enter, too" : "at once"}; ↑ and ↓ highlight. `,

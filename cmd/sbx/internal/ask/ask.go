@@ -332,7 +332,8 @@ func (p Person) onlyNo(a ipc.Approval) bool { return p.Inline && a.Risk == "high
 
 func (p Person) look() look {
 	cols, _ := p.Terminal.Size()
-	return look{Width: cols, Color: p.Terminal.Color, UTF8: p.Terminal.UTF8, Cells: !p.Terminal.Plain}
+	return look{Width: cols, Color: p.Terminal.Color, UTF8: p.Terminal.UTF8, Cells: !p.Terminal.Plain,
+		Here: p.Inline}
 }
 
 // print writes our own text, in which strangers' text is neutralised already.

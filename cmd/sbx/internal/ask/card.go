@@ -20,6 +20,7 @@ type look struct {
 	UTF8  bool
 	Cells bool // a renderer draws it, cell by cell
 	Whole bool // leave nothing out, however long
+	Here  bool // the terminal is that of the program that asks: some answers hold there alone
 }
 
 // maxLines is how many lines of one field a card shows.

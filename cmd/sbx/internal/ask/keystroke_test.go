@@ -38,7 +38,7 @@ func (h *hand) option() int {
 		return -2
 	}
 	for i, o := range h.options {
-		if len(o.verb) == 1 && o.widening == "" && string(o.verb) == word[:1] {
+		if len(o.verb) == 1 && !o.spare && string(o.verb) == word[:1] {
 			return i
 		}
 	}

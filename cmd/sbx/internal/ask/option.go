@@ -22,11 +22,12 @@ type option struct {
 	verb     verb
 	label    string
 	widening string // id; "" is none
+	spare    bool   // another option has the letter of its verb
 }
 
 // letter is the key of the answer, "" for none.
 func (o option) letter() string {
-	if len(o.verb) > 1 || o.widening != "" {
+	if len(o.verb) > 1 || o.spare {
 		return ""
 	}
 	return string(o.verb)
@@ -54,41 +55,49 @@ func optionsOf(a ipc.Approval, onlyNo bool, l look) []option {
 	for _, v := range offered(a, onlyNo) {
 		switch v {
 		case verbContained:
-			out = append(out, option{v, "Trust, and run what stays inside unasked", ""})
-		case verbEach:
-			out = append(out, option{v, "Trust, ask for each", ""})
-		case verbYes:
-			if !a.OnlyWidened {
-				out = append(out, option{v, once, ""})
+			label := "Trust, and stop asking about changes inside it"
+			if l.Here {
+				label += " (this terminal)"
 			}
-			for _, w := range a.Widenings {
-				out = append(out, option{v, "Once, with " + l.line(first(w.Label, w.Access+" "+w.Object)), w.ID})
+			out = append(out, option{verb: v, label: label})
+		case verbEach:
+			out = append(out, option{verb: v, label: "Trust, ask for each"})
+		case verbYes:
+			for i, w := range a.Widenings { // without what it names the command would fail
+				label := "Once, with " + l.line(first(w.Label, w.Access+" "+w.Object))
+				out = append(out, option{verb: v, label: label, widening: w.ID, spare: i > 0})
+			}
+			if len(a.Widenings) > 0 {
+				once += ", without it"
+			}
+			if !a.OnlyWidened {
+				out = append(out, option{verb: v, label: once, spare: len(a.Widenings) > 0})
 			}
 		case verbSome:
-			out = append(out, option{v, "Only some of the files" + l.sign("…", "..."), ""})
+			out = append(out, option{verb: v, label: "Only some of the files" + l.sign("…", "...")})
 		case verbSession:
-			out = append(out, option{v, "Allow for this session", ""})
+			out = append(out, option{verb: v, label: "Allow for this session"})
 		case verbAll:
-			out = append(out, option{v, allOf(*a.Batch), ""})
+			out = append(out, option{verb: v, label: allOf(*a.Batch)})
 		case verbQuit:
 			label := "Quit: stop the session"
 			if a.Batch != nil {
 				label = "Quit: cancel the rest"
 			}
-			out = append(out, option{v, label, ""})
+			out = append(out, option{verb: v, label: label})
 		case verbView:
-			out = append(out, option{v, "View all", ""})
+			out = append(out, option{verb: v, label: "View all"})
 		case verbPresets:
-			out = append(out, option{v, addPresets(a, l), ""})
+			out = append(out, option{verb: v, label: addPresets(a, l)})
 		}
 	}
 	order := func(v verb) int {
 		return slices.Index([]verb{verbContained, verbEach, verbYes, verbSome, verbSession, verbAll, verbAlways,
 			verbNo, verbQuit, verbView, verbPresets}, v)
 	}
-	out = append(out, option{verbNo, "Deny:", ""})
+	out = append(out, option{verb: verbNo, label: "Deny:"})
 	if c := newChooser(a); !onlyNo && len(c.what) > 0 && len(c.scopes) > 0 {
-		out = append(out, option{verbAlways, c.title(), ""})
+		out = append(out, option{verb: verbAlways, label: c.title()})
 	}
 	slices.SortStableFunc(out, func(a, b option) int { return order(a.verb) - order(b.verb) })
 	return out

@@ -101,9 +101,8 @@ func helpText(options []option, onlyNo bool) string {
 // promptText is the line that the answer is typed on.
 func promptText(options []option, onlyNo bool) string {
 	var letters []string
-	yes := slices.Contains(lettersOf(options), string(verbYes))
 	for i, o := range options {
-		if o.verb == verbContained || o.verb == verbEach || !yes && o.widening != "" {
+		if o.verb == verbContained || o.verb == verbEach {
 			letters = append(letters, strconv.Itoa(i+1))
 		}
 	}
