@@ -164,6 +164,7 @@ func (e event) group(command string) (string, error) {
 		Command   string `json:"command"`
 		Timeout   int    `json:"timeout"`
 		OnFailure string `json:"onFailure,omitempty"`
+		Status    string `json:"statusMessage,omitempty"`
 	}
 	seconds := int(e.timeout / cmp.Or(e.unit, time.Second))
 	if e.flat {
@@ -177,7 +178,7 @@ func (e event) group(command string) (string, error) {
 	b, err := json.Marshal(struct {
 		Matcher string    `json:"matcher,omitempty"`
 		Hooks   []handler `json:"hooks"`
-	}{e.matcher, []handler{{"command", command, seconds, e.onFailure}}})
+	}{e.matcher, []handler{{"command", command, seconds, e.onFailure, e.status}}})
 	return string(b), err
 }
 

@@ -10,10 +10,11 @@ import (
 // PreToolUseHookSpecificOutput in @anthropic-ai/claude-agent-sdk, sdk.d.ts;
 // https://code.claude.com/docs/en/hooks. onFailure is read from 2.1.295 on.
 var Claude = Vendor{
-	Name: "claude", Title: "Claude Code", Rewrites: "2.1.1", asks: true,
+	Name: "claude", Title: "Claude Code", Rewrites: "2.1.1", FailsClosed: "2.1.295", asks: true,
 	Files: []string{".claude/settings.json", ".claude/settings.local.json"},
 	events: []event{
-		{name: "PreToolUse", matcher: "*", timeout: installedTimeout, onFailure: "block"},
+		{name: "PreToolUse", matcher: "*", timeout: installedTimeout, onFailure: "block",
+			status: "sandboxd: if this takes long, answer in another terminal: sbx approve"},
 		{name: "PostToolUse", matcher: "Bash", timeout: afterTimeout},
 		{name: "PostToolUseFailure", matcher: "Bash", timeout: afterTimeout},
 		{name: "SessionEnd", timeout: afterTimeout},

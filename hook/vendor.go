@@ -20,6 +20,9 @@ type Vendor struct {
 	// Rewrites is the first version that is known to run a rewritten command; docs/agents/ has the evidence. Empty: none
 	// is, so that the agent runs approved commands itself.
 	Rewrites string
+	// FailsClosed is the first version that refuses a call whose hook can't be started, crashes or takes too long, where
+	// older ones let it through; "": all do the same.
+	FailsClosed string
 	// Files are its settings with hooks below a project or a home directory; Install writes the first.
 	Files []string
 	// UserFile replaces the first of Files below a home directory; "": it has the same name there.
@@ -62,6 +65,8 @@ type event struct {
 	timeout time.Duration
 	// onFailure is the agent's action if the hook can't be started, crashes or takes too long; "": not set.
 	onFailure string
+	// status is the text beside the agent's spinner while the hook runs; "": the agent has none.
+	status string
 	// as is Claude Code's name of the event; "": the same.
 	as string
 	// unit is that of the timeout; 0: a second.
@@ -305,9 +310,17 @@ func (v Vendor) ask(reason string) []byte {
 }
 
 // honours reports whether that version of the agent runs rewritten commands.
-func (v Vendor) honours(version string) bool {
+func (v Vendor) honours(version string) bool { return reaches(version, v.Rewrites) }
+
+// LetsThrough reports whether that version of the agent runs a call whose hook fails, and newer ones don't.
+func (v Vendor) LetsThrough(version string) bool {
+	return v.FailsClosed != "" && version != "" && !reaches(version, v.FailsClosed)
+}
+
+// reaches reports whether version is known to be least or later.
+func reaches(version, least string) bool {
 	have, ok := numbers(version)
-	want, _ := numbers(v.Rewrites)
+	want, _ := numbers(least)
 	if !ok {
 		return false
 	}

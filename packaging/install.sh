@@ -6,6 +6,8 @@
 #   DESTDIR=             before every path, for a package
 #   PROGRAMS=bin         a directory of built programs
 #   STAGE=bin/share      of documents that packaging/documents.sh has written
+# `uninstall` names the hooks that agents of this user still have; with HOOKS=1 (`make uninstall HOOKS=1`) or --hooks it
+# takes them out of the agents' settings.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PREFIX=${PREFIX:-/usr/local} PROGRAM_PREFIX=${PROGRAM_PREFIX-} DESTDIR=${DESTDIR-} PROGRAMS=${PROGRAMS:-bin} STAGE=${STAGE:-bin/share}
@@ -25,8 +27,24 @@ uninstall() {
 		(cd "$root" && rmdir -p "$(dirname "$file")" 2>/dev/null) || true
 	done < <(cat "$list"; echo "$lib/installed")
 }
+# What an agent's hook calls is gone after this: the agent then refuses every tool, or runs it unsupervised.
+hooks() {
+	local sbx=$root/bin/${PROGRAM_PREFIX}sbx found agent where file
+	[ -z "$DESTDIR" ] && found=$(cd / && "$sbx" hook ls 2>/dev/null) || return 0
+	while read -r agent where file; do
+		[ "$where" = user ] || continue
+		if [ "${HOOKS-}" = 1 ]; then
+			(cd / && "$sbx" hook install "$agent" --user --remove > /dev/null) && echo "uninstall: the hook in $file is taken out" >&2
+		else
+			echo "uninstall: $file still has the hook of $agent, whose program is gone now: take it out of \"hooks\" there" \
+				"(before: sbx hook install $agent --user --remove, or make uninstall HOOKS=1)" >&2
+		fi
+	done <<< "$found"
+}
 if [ "${1-}" = uninstall ]; then
+	[ "${2-}" != --hooks ] || HOOKS=1
 	[ -e "$list" ] || { echo "install: $list is not there: nothing is installed below $PREFIX by this name" >&2; exit 1; }
+	hooks
 	uninstall
 	exit
 fi
@@ -65,3 +83,8 @@ fi
 install -m 644 "$installed" "$list"
 rm -f "$installed"
 echo "installed: $PREFIX/bin/${PROGRAM_PREFIX}sbx" >&2
+[ -z "$DESTDIR" ] || exit 0
+case :$PATH: in
+*:"${PREFIX%/}/bin":*) echo "next: ${PROGRAM_PREFIX}sbx doctor, in a project's directory" >&2 ;;
+*) echo "next: PATH does not have $PREFIX/bin: put export PATH=\"$PREFIX/bin:\$PATH\" into ~/.profile" >&2 ;;
+esac

@@ -109,6 +109,7 @@ var endsOf = map[string]string{
 	"hook vscode":     "guard",
 	"hook auto":       "guard",
 	"hook install":    "usage|invalid",
+	"hook ls":         "usage",
 	"rules import":    "usage|invalid",
 	"preset ls":       "usage|daemon",
 	"preset add":      "usage|unknown|invalid",

@@ -114,6 +114,7 @@ var filesOf = map[string]string{
 	"hook vscode":     "agent",
 	"hook auto":       "agent",
 	"hook install":    "hooks",
+	"hook ls":         "hooks",
 	"rules import":    "agents",
 	"preset ls":       "approver|config",
 	"preset add":      "approver|config",

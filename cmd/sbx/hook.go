@@ -26,7 +26,7 @@ func hookVerb(a *app) *cobra.Command {
 		"hook",
 		"Answer the pre-tool hooks of other agents, and install them",
 		"  sbx hook install claude --user\n  sbx hook install codex --project\n  sbx hook install claude --user --remove",
-		hookInstall(a),
+		hookInstall(a), hookList(a),
 	)
 	for _, v := range append([]string{"auto"}, names()...) {
 		c.AddCommand(hookAnswer(a, v))
@@ -151,11 +151,11 @@ func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry 
 		return err
 	}
 	var changed []byte
-	var command string
+	var command, version string
 	if remove {
 		changed, err = v.Remove(old)
 	} else {
-		if command, err = a.hookCommand(ctx, v, mode); err != nil {
+		if command, version, err = a.hookCommand(ctx, v, mode); err != nil {
 			return err
 		}
 		if path, old, err = settings(path); err != nil { // asking the agent may have taken a while
@@ -197,6 +197,12 @@ func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry 
 	if v.Note != "" {
 		a.note("%s", v.Note)
 	}
+	if v.LetsThrough(version) {
+		a.note("%s %s runs a call whose hook can't be started or takes too long; from %s on it refuses it: update %s",
+			v.Title, version, v.FailsClosed, v.Name)
+	}
+	a.note("installed: start %s, and answer its questions in another terminal: sbx approve", v.Name)
+	a.note("a notice for each question: sbx config set notify.desktop true; in a browser: sbx web")
 	for _, other := range otherHooks(v, cwd, home) {
 		a.note("%s", other)
 	}
@@ -293,17 +299,17 @@ func cause(err error) error {
 
 var versionNumber = regexp.MustCompile(`\d+\.\d+\.\d+(-[\w.]+)?`)
 
-// hookCommand is the line that the agent's shell is to run.
-func (a *app) hookCommand(ctx context.Context, v hook.Vendor, mode string) (string, error) {
+// hookCommand is the line that the agent's shell is to run, and the version of the agent; "": it is not known.
+func (a *app) hookCommand(ctx context.Context, v hook.Vendor, mode string) (command, version string, err error) {
 	program, err := paths.Program()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	words := []string{program}
 	if a.options.SocketDir != "" {
 		dir, err := filepath.Abs(a.options.SocketDir)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		words = append(words, "--socket-dir", dir)
 	}
@@ -317,7 +323,7 @@ func (a *app) hookCommand(ctx context.Context, v hook.Vendor, mode string) (stri
 	var errs strings.Builder
 	asked.Stderr = &errs // where pi writes it
 	if out, err := asked.Output(); err == nil {
-		if version := versionNumber.FindString(string(out) + "\n" + errs.String()); version != "" {
+		if version = versionNumber.FindString(string(out) + "\n" + errs.String()); version != "" {
 			words = append(words, "--agent-version", version)
 		}
 	} else if v.Rewrites != "" {
@@ -327,5 +333,5 @@ func (a *app) hookCommand(ctx context.Context, v hook.Vendor, mode string) (stri
 	for i, w := range words {
 		words[i] = hook.Quote(w)
 	}
-	return strings.Join(words, " "), nil
+	return strings.Join(words, " "), version, nil
 }

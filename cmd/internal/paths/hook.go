@@ -12,7 +12,7 @@ func ExitOwn(args []string) int {
 		case args[i] == "--user", args[i] == "--socket-dir", args[i] == "--state-dir", args[i] == "--config":
 			i++ // its value
 		case strings.HasPrefix(args[i], "-"):
-		case args[i] == "hook" && (i+1 == len(args) || args[i+1] != "install"):
+		case args[i] == "hook" && (i+1 == len(args) || args[i+1] != "install" && args[i+1] != "ls"):
 			return 2
 		default:
 			return 125
