@@ -477,6 +477,10 @@ var goOperations = map[string]goOperation{
 	"mode.set":   taking((*ipc.Client).SetMode),
 	"trust.list": giving((*ipc.Client).Trusted),
 	"trust.add":  taking((*ipc.Client).Trust),
+	"setting.get": func(ctx context.Context, c *ipc.Client, p params) (any, error) {
+		return c.Setting(ctx, ipc.SettingRequest{Key: p.text("id"), Dir: p.text("dir")})
+	},
+	"setting.change": taking((*ipc.Client).Change),
 	"trust.remove": doing(func(ctx context.Context, c *ipc.Client, p params) error {
 		return c.Distrust(ctx, ipc.TrustRequest{Dir: p.text("dir")})
 	}),

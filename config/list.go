@@ -276,7 +276,7 @@ func (e *edit) write(values []string) {
 	l := newLocator(e.text)
 	l.document()
 	list, there := l.spans[e.list]
-	table, header := l.places[e.table()]
+	at, header := headerLine(e.text, e.table())
 	inline, isInline := l.spans[e.table()]
 	text, line := e.text, e.key()+" = "+quotedList(values)
 	switch {
@@ -287,7 +287,7 @@ func (e *edit) write(values []string) {
 		e.text = text[:inline.start] + "{" + line + "}" + text[inline.end:]
 		return
 	case header: // [presets]
-		at := endOfLine(text, table.line)
+		at := endOfLine(text, at)
 		line += "\n"
 		if at == len(text) && !strings.HasSuffix(text, "\n") {
 			line = "\n" + line
@@ -302,6 +302,17 @@ func (e *edit) write(values []string) {
 		text += "\n"
 	}
 	e.text = text + "[" + e.table() + "]\n" + line + "\n"
+}
+
+// headerLine returns the line of a table's own header, from 1. [a.b] is none of a.
+func headerLine(text, table string) (line int, ok bool) {
+	for text := range strings.Lines(text) {
+		line++
+		if head, _, _ := strings.Cut(text, "#"); strings.TrimSpace(head) == "["+table+"]" {
+			return line, true
+		}
+	}
+	return 0, false
 }
 
 // endOfLine returns the offset after a line, which counts from 1.

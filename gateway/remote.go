@@ -30,6 +30,10 @@ func (b *remote) Trust(context.Context, ipc.Caller, ipc.TrustRequest) (ipc.Trust
 	return ipc.Trust{}, atTerminal("trusting a directory")
 }
 
+func (b *remote) Change(context.Context, ipc.Caller, ipc.SettingsChange) (ipc.SettingsChanged, error) {
+	return ipc.SettingsChanged{}, atTerminal("changing the configuration")
+}
+
 func (b *remote) Invite(context.Context, ipc.Caller) (ipc.Invitation, error) {
 	return ipc.Invitation{}, atTerminal("inviting another browser")
 }

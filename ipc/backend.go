@@ -81,6 +81,8 @@ type ApproverBackend interface {
 	Trusted(context.Context, Caller) (TrustList, error)
 	Trust(context.Context, Caller, TrustRequest) (Trust, error)
 	Distrust(context.Context, Caller, TrustRequest) error
+	Setting(context.Context, Caller, SettingRequest) (EffectiveValue, error)
+	Change(context.Context, Caller, SettingsChange) (SettingsChanged, error)
 	Invite(context.Context, Caller) (Invitation, error)
 	FrontEnds(context.Context, Caller) (FrontEndList, error)
 	AddFrontEnd(context.Context, Caller, FrontEndRequest) (FrontEnd, error)

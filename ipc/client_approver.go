@@ -139,6 +139,16 @@ func (c *Client) Distrust(ctx context.Context, r TrustRequest) error {
 	return onlyDone(fetch[Done](ctx, c, "DELETE", pathOf("/v1/trust", "", "", "dir", r.Dir)))
 }
 
+// Setting returns a setting as it is in force.
+func (c *Client) Setting(ctx context.Context, r SettingRequest) (EffectiveValue, error) {
+	return fetch[EffectiveValue](ctx, c, "GET", pathOf("/v1/settings", r.Key, "", "dir", r.Dir))
+}
+
+// Change changes the configuration for a project, a session or the user.
+func (c *Client) Change(ctx context.Context, r SettingsChange) (SettingsChanged, error) {
+	return ask[SettingsChanged](ctx, c, "POST", "/v1/settings", r)
+}
+
 // Reload has the configuration read again.
 func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 	return fetch[Reloaded](ctx, c, "POST", "/v1/reload")

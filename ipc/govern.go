@@ -160,6 +160,45 @@ type TrustList struct {
 	Trusted []Trust `json:"trusted"`
 }
 
+// SettingsChange is POST /v1/settings: changes of the configuration on a person's word, all or none.
+type SettingsChange struct {
+	// Dir is the project that they are for; empty with User and Session.
+	Dir string `json:"dir,omitempty"`
+	// Session is the only session that they are for: its id, or "here", the one of the caller's terminal.
+	Session string `json:"session,omitempty"`
+	// User: they are for all projects of the user, in the user's file.
+	User  bool          `json:"user,omitempty"`
+	Edits []SettingEdit `json:"edits"`
+}
+
+// SettingEdit is one change.
+type SettingEdit struct {
+	Key    string   `json:"key"`
+	Do     string   `json:"do"` // set, unset, add or remove (values of a list)
+	Values []string `json:"values,omitempty"`
+}
+
+// SettingsChanged answers POST /v1/settings.
+type SettingsChanged struct {
+	Kept   string           `json:"kept"` // the file, project or session that has them
+	Values []EffectiveValue `json:"values"`
+}
+
+// SettingRequest is GET /v1/settings/{id}, with the key as id.
+type SettingRequest struct {
+	Key string `json:"key"`
+	Dir string // ?dir=; empty: as for a directory without settings of its own
+}
+
+// EffectiveValue is a setting as it is in force.
+type EffectiveValue struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`          // as in a configuration file
+	From  string `json:"from,omitempty"` // file and line
+	// PerProject: it can be set for one project or session.
+	PerProject bool `json:"per_project,omitempty"`
+}
+
 // Reloaded answers POST /v1/reload. A configuration that has an error is not
 // applied at all: that is an [Error], and the old one stays.
 type Reloaded struct {

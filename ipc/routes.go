@@ -137,6 +137,12 @@ func answerRoutes() []Route {
 			query(done(Backend.Distrust), func(q params) TrustRequest {
 				return TrustRequest{Dir: q.must("dir")}
 			})},
+		{"GET", "/v1/settings/{id}", "setting.get", approver, "a setting as it is in force",
+			query(Backend.Setting, func(q params) SettingRequest {
+				return SettingRequest{Key: q.id(), Dir: q.text("dir")}
+			})},
+		{"POST", "/v1/settings", "setting.change", approver, "change the configuration for a project, a session or the user",
+			body(Backend.Change, nil)},
 		{"POST", "/v1/web/invitations", "web.invite", approver, "let one browser in at the gateway", plain(Backend.Invite)},
 		{"GET", "/v1/web/front_ends", "web.list", approver, "the programs that may use the gateway",
 			plain(Backend.FrontEnds)},

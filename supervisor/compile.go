@@ -14,6 +14,7 @@ import (
 type compilation struct {
 	base  *config.Config // it was made from
 	text  config.ProjectText
+	own   [2]string // what its user set for the project, and for the session
 	links *links
 
 	cfg      *config.Config
@@ -80,17 +81,22 @@ func (s *Supervisor) compileFrom(base *config.Config, sess *Session) (*compilati
 	if err != nil {
 		return nil, err
 	}
+	own := [2]string{s.Settings.text(sess.Peer.UID, sess.Root), sess.ownText()}
 	key := compiledKey{sess.Root, sess.Home, sess.Peer.UID}
-	if c, ok := s.compiled.get(key); ok && c.base == base && sameText(c.text, text) &&
+	if c, ok := s.compiled.get(key); ok && c.base == base && sameText(c.text, text) && c.own == own &&
 		c.links.still(s.linksOf(c.cfg, sess)) {
 		return c, nil
 	}
-	cfg, found, err := base.WithProject(sess.Root, text)
+	yours, warnings, err := s.ownOf(base, sess, own)
 	if err != nil {
 		return nil, err
 	}
-	c := &compilation{base: base, text: text, cfg: cfg, links: s.linksOf(cfg, sess)}
-	for _, w := range found {
+	cfg, found, err := yours.WithProject(sess.Root, text)
+	if err != nil {
+		return nil, err
+	}
+	c := &compilation{base: base, text: text, own: own, cfg: cfg, links: s.linksOf(cfg, sess)}
+	for _, w := range append(warnings, found...) {
 		c.warnings = append(c.warnings, w.String())
 	}
 	c.resolve(sess)

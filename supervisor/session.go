@@ -107,7 +107,9 @@ type Session struct {
 	place sessionPlace
 	// contained: a person at the session's own terminal chose the policy of that name for it.
 	contained atomic.Bool
-	servers   atomic.Int32 // direct runs whose words show a server
+	// own are the settings of a person for the session alone, as in a configuration file; nil: none.
+	own     atomic.Pointer[string]
+	servers atomic.Int32 // direct runs whose words show a server
 
 	mu       sync.Mutex
 	lastUsed time.Time

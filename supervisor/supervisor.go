@@ -47,6 +47,8 @@ type Options struct {
 	Approval *approval.Controller
 	Audit    *audit.Log
 	Trust    *TrustStore
+	// Settings are what people set for single projects; nil: there are none, and none can be set.
+	Settings *SettingsStore
 	// Config is the configuration at the start; Paths are read again by Reload.
 	Config *config.Config
 	Paths  config.Paths
@@ -79,6 +81,7 @@ type Supervisor struct {
 	Approval *approval.Controller
 	Audit    *audit.Log
 	Trust    *TrustStore
+	Settings *SettingsStore
 	Undo     *store.Store
 
 	own         []string
@@ -134,7 +137,7 @@ type Supervisor struct {
 func New(o Options) (*Supervisor, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &Supervisor{
-		Host: o.Host, Approval: o.Approval, Audit: o.Audit, Trust: o.Trust, Undo: o.Undo,
+		Host: o.Host, Approval: o.Approval, Audit: o.Audit, Trust: o.Trust, Settings: o.Settings, Undo: o.Undo,
 		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}), looked: make(chan struct{}),
 		read: make(chan struct{}), notes: o.Notes,
 		own: alsoReal(o.Own), agentSocket: o.AgentSocket, trash: o.Trash, layers: o.Layers, places: o.Places,

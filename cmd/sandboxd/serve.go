@@ -184,6 +184,9 @@ func openSupervisor(o supervisor.Options, dirs dirs, log *slog.Logger) (*supervi
 	if o.Trust, err = supervisor.OpenTrust(dirs.inState("trust.json")); err != nil {
 		return nil, err
 	}
+	if o.Settings, err = supervisor.OpenSettings(dirs.inState("settings.json")); err != nil {
+		return nil, err
+	}
 	if o.Undo, err = store.Open(dirs.state, store.Options{
 		KeepFor: o.Config.Files.Undo.KeepFor, KeepBytes: o.Config.Files.Undo.KeepBytes}); err != nil {
 		return nil, err

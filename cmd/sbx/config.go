@@ -42,8 +42,9 @@ func configVerb(a *app) *cobra.Command {
 		}
 		subs = append(subs, c)
 	}
-	return group("config", "Check, show and reload the configuration", "  sbx config check\n  sbx config reload",
-		append(subs, configReload(a))...)
+	subs = append(append(subs, configSettings(a)...), configReload(a))
+	return group("config", "Check, show, change and reload the configuration",
+		"  sbx config check\n  sbx config set network.mode allowlist\n  sbx config reload", subs...)
 }
 
 func configReload(a *app) *cobra.Command {

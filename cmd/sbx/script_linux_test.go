@@ -306,7 +306,7 @@ func unrelated(ts *testscript.TestScript, args ...string) *exec.Cmd {
 (cd "$1" || exit; shift; setsid "$@" >"$WORK/out" 2>"$WORK/err" </dev/null; echo $? >"$WORK/tmp"; mv "$WORK/tmp" "$WORK/status") &`
 	cmd := exec.Command("sh", append([]string{"-c", script, "sh", ts.MkAbs(".")}, args...)...)
 	cmd.Env = os.Environ()
-	for _, name := range []string{"PATH", "WORK", "SBX_SOCKET_DIR", "SBX_STATE_DIR", "ID", "HASH"} {
+	for _, name := range []string{"PATH", "WORK", "SBX_SOCKET_DIR", "SBX_STATE_DIR", "ID", "HASH", "PLACES"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	return cmd

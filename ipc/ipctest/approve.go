@@ -268,6 +268,19 @@ func (b *Backend) Distrust(_ context.Context, _ ipc.Caller, r ipc.TrustRequest) 
 	return nil
 }
 
+// Setting implements [ipc.Backend].
+func (b *Backend) Setting(_ context.Context, _ ipc.Caller, r ipc.SettingRequest) (ipc.EffectiveValue, error) {
+	return ipc.EffectiveValue{Key: r.Key, Value: r.Dir}, nil
+}
+
+// Change implements [ipc.Backend].
+func (b *Backend) Change(_ context.Context, _ ipc.Caller, r ipc.SettingsChange) (ipc.SettingsChanged, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.changed++
+	return ipc.SettingsChanged{Kept: r.Dir, Values: []ipc.EffectiveValue{}}, nil
+}
+
 // Reload implements [ipc.Backend].
 func (b *Backend) Reload(context.Context, ipc.Caller) (ipc.Reloaded, error) {
 	b.mu.Lock()

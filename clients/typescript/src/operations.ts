@@ -202,6 +202,16 @@ export class ApproverOperations extends SharedOperations {
     return this.ask<wire.Reloaded>("POST", "/v1/reload", {  }, options);
   }
 
+  /** change the configuration for a project, a session or the user: POST /v1/settings */
+  settingChange(request: wire.SettingsChange = {}, options: CallOptions = {}): Promise<wire.SettingsChanged> {
+    return this.ask<wire.SettingsChanged>("POST", "/v1/settings", { body: request }, options);
+  }
+
+  /** a setting as it is in force: GET /v1/settings/{id} */
+  settingGet(request: { id: string; dir?: string }, options: CallOptions = {}): Promise<wire.EffectiveValue> {
+    return this.ask<wire.EffectiveValue>("GET", `/v1/settings/${encodeURIComponent(request.id)}`, { query: { dir: request.dir } }, options);
+  }
+
   /** end the daemon: POST /v1/shutdown */
   shutdown(request: wire.ShutdownRequest = {}, options: CallOptions = {}): Promise<wire.Done> {
     return this.ask<wire.Done>("POST", "/v1/shutdown", { body: request }, options);

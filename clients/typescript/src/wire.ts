@@ -362,6 +362,17 @@ export interface Edit {
   count?: number;
 }
 
+/** EffectiveValue is a setting as it is in force. */
+export interface EffectiveValue {
+  key?: string;
+  /** as in a configuration file */
+  value?: string;
+  /** file and line */
+  from?: string;
+  /** PerProject: it can be set for one project or session. */
+  per_project?: boolean;
+}
+
 /** Enforcement is the enforcement on a host (status, doctor) or for one run. */
 export interface Enforcement {
   /** the worst of Protections */
@@ -1150,6 +1161,32 @@ export interface SessionRequest {
   conversation?: string;
   /** Prompt is the agent's id of what its user said last; KindHook only. Another one than before begins a turn, which does not clear a stop. */
   prompt?: string;
+}
+
+/** SettingEdit is one change. */
+export interface SettingEdit {
+  key?: string;
+  /** set, unset, add or remove (values of a list) */
+  do?: string;
+  values?: string[];
+}
+
+/** SettingsChange is POST /v1/settings: changes of the configuration on a person's word, all or none. */
+export interface SettingsChange {
+  /** Dir is the project that they are for; empty with User and Session. */
+  dir?: string;
+  /** Session is the only session that they are for: its id, or "here", the one of the caller's terminal. */
+  session?: string;
+  /** User: they are for all projects of the user, in the user's file. */
+  user?: boolean;
+  edits?: SettingEdit[];
+}
+
+/** SettingsChanged answers POST /v1/settings. */
+export interface SettingsChanged {
+  /** the file, project or session that has them */
+  kept?: string;
+  values?: EffectiveValue[];
 }
 
 /** ShutdownRequest is POST /v1/shutdown. */

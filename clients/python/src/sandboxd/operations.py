@@ -650,6 +650,36 @@ class ApproverOperations(SharedOperations):
         )
         return answer
 
+    def setting_change(
+        self,
+        *,
+        dir: Optional[str] = None,
+        session: Optional[str] = None,
+        user: Optional[bool] = None,
+        edits: Optional[List[wire.SettingEdit]] = None,
+    ) -> wire.SettingsChanged:
+        """change the configuration for a project, a session or the user: POST /v1/settings"""
+        answer: wire.SettingsChanged = self.ask(
+            "POST",
+            "/v1/settings",
+            body={"dir": dir, "session": session, "user": user, "edits": edits},
+        )
+        return answer
+
+    def setting_get(
+        self,
+        *,
+        id: str,
+        dir: Optional[str] = None,
+    ) -> wire.EffectiveValue:
+        """a setting as it is in force: GET /v1/settings/{id}"""
+        answer: wire.EffectiveValue = self.ask(
+            "GET",
+            "/v1/settings/" + self.quote(id),
+            query={"dir": dir},
+        )
+        return answer
+
     def shutdown(
         self,
         *,

@@ -312,6 +312,17 @@ class Edit(TypedDict, total=False):
     replace: str
     count: int
 
+EffectiveValue = TypedDict(
+    "EffectiveValue",
+    {
+        "key": "str",
+        "value": "str",  # as in a configuration file
+        "from": "str",  # file and line
+        "per_project": "bool",  # PerProject: it can be set for one project or session.
+    },
+    total=False,
+)
+
 
 class Enforcement(TypedDict, total=False):
     """Enforcement is the enforcement on a host (status, doctor) or for one run."""
@@ -961,6 +972,30 @@ class SessionRequest(TypedDict, total=False):
     land: str  # Land is LandHold to hold what its commands write; KindAPI only. Empty: as the configuration says.
     conversation: str  # Conversation is the agent's own id of the conversation; KindHook only.
     prompt: str  # Prompt is the agent's id of what its user said last; KindHook only. Another one than before begins a turn, which does not clear a stop.
+
+
+class SettingEdit(TypedDict, total=False):
+    """SettingEdit is one change."""
+
+    key: str
+    do: str  # set, unset, add or remove (values of a list)
+    values: List[str]
+
+
+class SettingsChange(TypedDict, total=False):
+    """SettingsChange is POST /v1/settings: changes of the configuration on a person's word, all or none."""
+
+    dir: str  # Dir is the project that they are for; empty with User and Session.
+    session: str  # Session is the only session that they are for: its id, or "here", the one of the caller's terminal.
+    user: bool  # User: they are for all projects of the user, in the user's file.
+    edits: List[SettingEdit]
+
+
+class SettingsChanged(TypedDict, total=False):
+    """SettingsChanged answers POST /v1/settings."""
+
+    kept: str  # the file, project or session that has them
+    values: List[EffectiveValue]
 
 
 class ShutdownRequest(TypedDict, total=False):
