@@ -84,6 +84,8 @@ os.mkdir("made"); fd = os.open("made", os.O_PATH); system(452, fd, b"", 0o2775, 
 subprocess.run(["mkdir", "-m", "2775", "libc"], check=True)
 subprocess.run(["git", "init", "-q", "--shared=group", "git"], check=True)
 
+os.chown("tool", os.getuid(), -1); os.chown("tool", -1, os.getgid())
+refused(os.chown, "tool", 4242, -1); refused(os.lchown, "tool", -1, 4242); refused(os.fchown, at, 4242, 4242)
 refused(os.chmod, "chmod", 0o6775); refused(os.chmod, "chmod", 0o4775)
 refused(os.chmod, sys.argv[1], 0o2777); refused(os.chmod, "/usr", 0o2755); refused(os.chmod, "/etc", 0o2755)
 if os.path.ismount(".git/hooks"):

@@ -3,6 +3,7 @@ package layer
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -83,7 +84,8 @@ func (t *taker) complete() error {
 // inherit, it lands without the bit.
 func (t *taker) dressDir(to string, n *Node, at Name) error {
 	err := t.dress(to, &n.State)
-	if errors.Is(err, unix.EPERM) && n.Mode&0o6000 != 0 {
+	var failed *os.SyscallError
+	if errors.As(err, &failed) && failed.Syscall == "chmod" && n.Mode&0o6000 != 0 {
 		t.set.Altered = append(t.set.Altered, Note{at, "lands without its set-group-ID bit: no sandbox can set it"})
 		n.Mode &^= 0o6000
 		err = t.dress(to, &n.State)

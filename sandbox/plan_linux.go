@@ -380,6 +380,9 @@ func makeFilter(p profile.Profile, tells bool, missing ...seccomp.Wall) (madeFil
 	if err != nil {
 		return madeFilter{}, err
 	}
+	if len(missing) == 0 { // else there is no namespace
+		policy = policy.Owned(uint32(os.Geteuid()), uint32(os.Getegid()))
+	}
 	if tells {
 		policy = policy.Telling()
 	}

@@ -2,6 +2,7 @@ package seccomp
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -66,7 +67,8 @@ const low32 = 0xffffffff
 func is(arg uint8, value uint64) test { return test{arg, low32, value} }
 
 // A rule answers some calls, when all its tests hold; no tests means always. A profile that grants the group Unless
-// does not have it. Lent says that the owner of a listener may make the call in the place of its caller (Call.Lent).
+// does not have it. Usual says that the kernel answers so without a sandbox, too, so that nobody is told. Lent
+// says that the owner of a listener may make the call in the place of its caller (Call.Lent).
 type rule struct {
 	Calls  []string
 	Answer Answer
@@ -74,6 +76,7 @@ type rule struct {
 	Why    string
 	Unless profile.SyscallGroup
 	Lent   bool
+	Usual  bool
 }
 
 func (r rule) holds(args [6]uint64) bool {
@@ -128,6 +131,33 @@ func For(p profile.Profile, arch Arch, missing ...Wall) (Policy, []profile.Gap, 
 	})
 	return Policy{arch: arch, rules: rules}, append(gaps, gap...), nil
 }
+
+// Owned returns p for a user namespace that has one user and one group. For an id that a namespace does not have the
+// kernel answers chown(2) with EINVAL, where outside it is EPERM, which programs expect: fakeroot passes over that
+// alone.
+func (p Policy) Owned(uid, gid uint32) Policy {
+	p.rules = slices.Clone(p.rules)
+	owns := func(name string) bool { return owners[name] > 0 }
+	for i, r := range p.rules {
+		if r.Answer == Allow && len(r.When) == 0 {
+			p.rules[i].Calls = slices.DeleteFunc(slices.Clone(r.Calls), owns)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(owners)) {
+		at := owners[name]
+		for _, user := range []uint64{uint64(uid), low32} {
+			for _, group := range []uint64{uint64(gid), low32} { // -1 keeps what is
+				p.rules = append(p.rules, rule{Calls: []string{name}, When: []test{is(at, user), is(at+1, group)},
+					Why: "its own ids"})
+			}
+		}
+		p.rules = append(p.rules, rule{Calls: []string{name}, Answer: EPERM, Why: "another owner", Usual: true})
+	}
+	return p
+}
+
+// owners are the calls that give a file to somebody, and the argument that is the user; the next one is the group.
+var owners = map[string]uint8{"chown": 1, "lchown": 1, "fchown": 1, "fchownat": 2}
 
 // Answer returns the answer to the named call with these arguments. A name that the architecture
 // does not have gets ENOSYS.

@@ -45,5 +45,5 @@ func watchedCalls() []string {
 }
 
 // reported reports whether a telling filter sends a refusal to its listener. Not ENOSYS and multipath
-// TCP, which programs probe for and do without.
-func (r rule) reported() bool { return r.Answer == EPERM || r.Answer == EAFNOSUPPORT }
+// TCP, which programs probe for and do without, nor what is so without a sandbox, too.
+func (r rule) reported() bool { return (r.Answer == EPERM || r.Answer == EAFNOSUPPORT) && !r.Usual }

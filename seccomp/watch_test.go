@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"sandboxd/profile"
 )
 
 // isReported reports whether p sends a call to its listener.
@@ -55,6 +57,39 @@ func TestTellingMeansThePolicy(t *testing.T) {
 						}
 					})
 				})
+			}
+		}
+	}
+}
+
+// R-OS-06. In a namespace of one user only other ids are refused, as the kernel refuses them outside, and nobody is
+// told.
+func TestOwned(t *testing.T) {
+	policy := policyOf(t, profile.Profile{}, Native()).Owned(1000, 100).Telling()
+	encoded, _, err := policy.Program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := decode(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const high = 7 << 32 // the kernel does not look there
+	for _, c := range []struct {
+		uid, gid uint64
+		want     Answer
+	}{
+		{1000, 100, Allow}, {low32, 100, Allow}, {1<<64 - 1, low32, Allow}, {high | 1000, low32, Allow}, {0, low32, EPERM},
+		{1000, 1000, EPERM}, {low32, 0, EPERM}, {high, 100, EPERM}, {100, 1000, EPERM},
+	} {
+		for name, at := range owners {
+			call, _ := find(name)
+			n, has := Native().number(call)
+			var args [6]uint64
+			args[at], args[at+1] = c.uid, c.gid
+			got, _, _, err := evaluate(program, data{int32(n), Native().token(), args})
+			if has && (err != nil || got != c.want || policy.Answer(name, args[:]...) != c.want) {
+				t.Errorf("%s(%#x, %#x): %v, %v", name, c.uid, c.gid, got, err)
 			}
 		}
 	}
