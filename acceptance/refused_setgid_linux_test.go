@@ -7,7 +7,8 @@ import (
 
 // R-OS-06, R-LY-05: a directory gets the set-group-ID bit by every call that can set it, on a layer and in a direct
 // run, and keeps it; undo brings it back. No file of the host has it or the set-user-ID bit ever, whichever call asks
-// for it, and what is read-only or somebody else's has no other mode afterwards.
+// for it, also where another process changes what its path leads to, and what is read-only or somebody else's has no
+// other mode afterwards.
 func TestSetGroupID(t *testing.T) {
 	t.Parallel()
 	bothUsers(t, func(t *testing.T, a *actor) {
@@ -37,7 +38,7 @@ chmod 2775
 fchmod 2700
 git 755
 `
-			last := "\nkeep 2775\nkeep/sub 2755\nlibc 2775\nmade 2775\n755\n755\n"
+			last := "\nkeep 2775\nkeep/sub 2755\nlibc 2775\nmade 2775\nrace 755\nrace/d 2755\n755\n755\n"
 			if !strings.HasPrefix(got, first) || !strings.HasSuffix(got, last) {
 				t.Errorf("%s: the host has\n%s", kind.name, got)
 			}
@@ -103,6 +104,22 @@ for mode in 0o2755, 0o4755, 0o6755:
     refused(system, 85, b"new", mode)
     how = (ctypes.c_uint64 * 3)(os.O_CREAT | os.O_WRONLY, mode, 0)
     refused(system, 437, -100, b"new", how, 24)
+# Another process changes what the names lead to, meanwhile.
+os.makedirs("race/d"); open("race/f", "w").write("x"); os.symlink("d", "race/l"); os.symlink(sys.argv[1], "race/m")
+swap = os.fork()
+while swap == 0:
+    libc.renameat2(-100, b"race/d", -100, b"race/f", 2)
+    libc.renameat2(-100, b"race/l", -100, b"race/m", 2)
+changed = 0
+for n in range(3000):
+    for name in "race/d", "race/f", "race/l", "race/m":
+        try: os.chmod(name, 0o2755)
+        except OSError: continue
+        changed += 1
+assert changed, "none of the races succeeded"
+os.kill(swap, 9); os.waitpid(swap, 0)
+if os.path.isdir("race/f"): os.rename("race/f", "race/g"); os.rename("race/d", "race/f"); os.rename("race/g", "race/d")
+os.remove("race/l"); os.remove("race/m"); os.chmod("race/d", 0o2755); os.chmod("race", 0o755)
 try: libc.syscall(90, b"/proc/self/fd/%d" % tool, 0o4755)
 finally: print("ended")
 `

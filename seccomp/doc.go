@@ -25,13 +25,15 @@
 // user. ENOSYS for calls that programs can do without and probe for. EAFNOSUPPORT for unavailable
 // families of sockets, EPROTONOSUPPORT for multipath TCP. A call by a foreign architecture ends the
 // process with SIGSYS, since it is never an accident. A listener outside can receive refusals and
-// return them itself ([Policy.Telling], [Listener]).
+// return them itself ([Policy.Telling], [Listener]), or make some of these calls on an object that it
+// has opened: set-group-ID, which only a directory gets.
 //
 // # Limitations
 //
 // A filter sees numbers, not the target of pointers: mounts, Landlock and the network namespace
 // limit paths, addresses and ports. For the same reason clone3, which hides its flags in memory, is
-// refused whole, and openat2, which does too, is allowed because its flags only narrow. Unix
+// refused whole, and openat2, which does too, is allowed because its flags only narrow; by its mode,
+// changed after the listener's look, an empty file can have a set-ID bit until its first byte. Unix
 // sockets cannot be distinguished here. A process may add filters of its own, which can only
 // narrow. ptrace needs the group "debug": debuggers and strace need it, and so does the leak check
 // of -fsanitize=address (or ASAN_OPTIONS=detect_leaks=0). Only amd64 and arm64 have a table.
