@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	xterm "golang.org/x/term"
 
 	"sandboxd/cmd/sbx/internal/arguments"
 )
@@ -75,7 +76,7 @@ func runVerb(a *app) *cobra.Command {
 	f.StringVarP(&o.cwd, "cwd", "C", "", "directory to run in (default: this one)")
 	f.StringArrayVarP(&o.env, "env", "e", nil, "`NAME=VALUE` for the command; NAME alone passes on the value it has here")
 	f.VarP(&o.timeout, "timeout", "t", "end it after this long: 90s, 5m, or a number of seconds")
-	f.BoolVarP(&o.tty, "tty", "T", false, "give it a terminal of its own")
+	f.BoolVarP(&o.tty, "tty", "T", false, "give it a terminal of its own (default with --agent at a terminal)")
 	addJSON(c, &o.json, "print one JSON object with output and result when it has ended")
 	f.BoolVarP(&o.noStdin, "no-stdin", "n", false, "give it no standard input")
 	f.BoolVar(&o.noAsk, "no-ask", false, "do not ask at this terminal: leave the answer to sbx approve")
@@ -127,6 +128,9 @@ func (o *runOptions) check(c *cobra.Command) error {
 		return usage(c, "no command given. Try: sbx run -- git status")
 	case !lineGiven && o.argv[0] == "":
 		return usage(c, "the command's name is empty")
+	}
+	if o.asAgent && !c.Flags().Changed("tty") && !o.json && !o.noStdin {
+		o.tty = xterm.IsTerminal(int(os.Stdin.Fd())) && xterm.IsTerminal(int(os.Stdout.Fd()))
 	}
 	var err error
 	if o.cwd == "" {
