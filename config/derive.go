@@ -19,6 +19,16 @@ type Session struct {
 	Home    string // the person's home directory, real and absolute
 }
 
+// derives fails where no profile of a project could be derived, so that a configuration which every request would be
+// refused by is refused itself. The project and the home are examples.
+func (c *Config) derives() error {
+	t, err := c.ProfileTools(Session{Project: "/srv/project", Trusted: true, Home: "/home/person"})
+	if err == nil {
+		_, err = document.Derive(t)
+	}
+	return err
+}
+
 // Ceiling returns the intersection of the operator's profiles. Without profiles it is
 // everything.
 func (c *Config) Ceiling(v document.Variables) (profile.Profile, error) {

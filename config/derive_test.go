@@ -135,3 +135,11 @@ func TestHostsOfTheAllowlist(t *testing.T) {
 		}
 	}
 }
+
+// A configuration that every request would be refused by is refused itself.
+func TestUnderivable(t *testing.T) {
+	_, _, err := Load(Paths{User: write(t, "user.toml", "[files.paths.x]\nroot = \"${project}/x\"\n")})
+	if err == nil || !strings.Contains(err.Error(), `:2:1: files.paths.x.root: files.paths "x": root "${project}/x"`) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -207,6 +207,9 @@ func (l *layers) config() (*Config, error) {
 	cfg.layers = *l
 	cfg.layers.warnings = nil
 	cfg.mark()
+	if err := cfg.derives(); err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
 	return &cfg, nil
 }
 

@@ -130,6 +130,8 @@ func (s Sandbox) validate() error {
 		return errors.New("root holds a NUL byte")
 	case s.Root == "~" || strings.HasPrefix(s.Root, "~/"):
 		return fmt.Errorf("root %q: \"~\" is not expanded here; write the folder in full", s.Root)
+	case strings.Contains(s.Root, "${"):
+		return fmt.Errorf("root %q: variables are not expanded here; a relative root is the project's own folder", s.Root)
 	case filepath.Clean(s.Root) == "/":
 		return errors.New("root is the whole file system; name the folder that is meant")
 	case below("/proc", filepath.Clean(s.Root)), below("/sys", filepath.Clean(s.Root)),
