@@ -299,6 +299,9 @@ func cause(err error) error {
 
 var versionNumber = regexp.MustCompile(`\d+\.\d+\.\d+(-[\w.]+)?`)
 
+// versionTimeout is how long an agent has for its version: those that an interpreter runs take long on a busy machine.
+const versionTimeout = 2 * time.Minute
+
 // hookCommand is the line that the agent's shell is to run, and the version of the agent; "": it is not known.
 func (a *app) hookCommand(ctx context.Context, v hook.Vendor, mode string) (command, version string, err error) {
 	program, err := paths.Program()
@@ -317,18 +320,31 @@ func (a *app) hookCommand(ctx context.Context, v hook.Vendor, mode string) (comm
 	if mode != hook.Wrap {
 		words = append(words, "--mode", mode)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	asked := exec.CommandContext(ctx, v.Program(), "--version")
 	var errs strings.Builder
 	asked.Stderr = &errs // where pi writes it
-	if out, err := asked.Output(); err == nil {
-		if version = versionNumber.FindString(string(out) + "\n" + errs.String()); version != "" {
-			words = append(words, "--agent-version", version)
-		}
-	} else if v.Rewrites != "" {
+	out, failed := asked.Output()
+	if failed == nil {
+		version = versionNumber.FindString(string(out) + "\n" + errs.String())
+	}
+	switch {
+	case version != "":
+		words = append(words, "--agent-version", version)
+	case v.Rewrites == "":
+	case errors.Is(failed, exec.ErrNotFound):
 		a.note("%s is not on the PATH, so its version is not known, and its commands will not be rewritten: install it, "+
 			"then do this again", v.Name)
+	default:
+		why := "names none"
+		if ctx.Err() != nil {
+			why = "did not answer within " + versionTimeout.String()
+		} else if failed != nil {
+			why = "failed: " + failed.Error()
+		}
+		a.note("%s --version %s, so the version of %s is not known, and its commands will not be rewritten: do this again",
+			v.Program(), why, v.Name)
 	}
 	for i, w := range words {
 		words[i] = hook.Quote(w)
