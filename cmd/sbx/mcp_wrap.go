@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
@@ -109,12 +110,40 @@ type wrapped struct {
 
 // run runs the server with its messages passing a filter.
 func (w *wrapped) run(ctx context.Context, o runOptions) (status int, err error) {
-	f := servers.Filter{Judge: w.judge, Client: w.out}
-	return w.between(func(server *app) (int, error) { return server.run(ctx, o) },
+	f := servers.Filter{Judge: w.judge, Client: w.out, Opening: make(chan json.RawMessage, 1)}
+	var said beginning // why it ended
+	status, err = w.between(func(server *app) (int, error) {
+		server.stderr = io.MultiWriter(server.stderr, &said)
+		return server.run(ctx, o)
+	},
 		func(calls io.Writer, answers io.Reader) (feed, take func() error) {
 			return func() error { return f.Calls(ctx, calls, w.stdin) }, func() error { return f.Answers(answers) }
 		})
+	if err != nil {
+		said.WriteString(err.Error())
+	}
+	if status == 0 && err == nil {
+		return status, err
+	}
+	select {
+	case id := <-f.Opening:
+		why := fmt.Sprintf("the MCP server %s ended with %d: %s", w.name, status, strings.TrimSpace(said.String()))
+		err = cmp.Or(err, f.Ended(id, why))
+	case <-time.After(openingTimeout): // a client that asks nothing
+	}
+	return status, err
 }
+
+// beginning keeps the first 4 KiB of what is written to it.
+type beginning struct{ strings.Builder }
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.Builder.Write(p[:min(len(p), max(0, 4096-b.Len()))])
+	return len(p), nil
+}
+
+// openingTimeout is how long the client of a server that has ended is waited for, to answer its first request.
+const openingTimeout = 5 * time.Second
 
 // between runs a program between pipes, which are the standard input and output of the app that run gets. Of carry's
 // results, feed writes the program's input, and take reads its output.

@@ -19,8 +19,12 @@ type Filter struct {
 	Judge func(ctx context.Context, tool string, arguments json.RawMessage) (refused string)
 	// Client takes the messages of the server, and the answers to refused calls.
 	Client io.Writer
+	// Opening gets the id of the client's first request, initialize, and is closed at the end of Calls. It has room for
+	// one. nil: nobody wants it.
+	Opening chan json.RawMessage
 
-	mu sync.Mutex // of Client
+	mu       sync.Mutex // of Client
+	answered bool       // the server has sent something
 
 	waitingMu sync.Mutex
 	waiting   []*call
@@ -75,6 +79,12 @@ func (f *Filter) Calls(ctx context.Context, server io.Writer, client io.Reader) 
 		}
 		for _, m := range list {
 			switch m.Text("method") {
+			case "initialize":
+				select {
+				case f.Opening <- m["id"]:
+				default: // another one, or nobody wants it
+				}
+				err = pass(m)
 			case "tools/call":
 				err = f.enqueue(ctx, calls, m)
 			case "notifications/cancelled":
@@ -91,6 +101,9 @@ func (f *Filter) Calls(ctx context.Context, server io.Writer, client io.Reader) 
 		return nil
 	})
 	close(calls)
+	if f.Opening != nil {
+		close(f.Opening)
+	}
 	return errors.Join(err, <-judged)
 }
 
@@ -140,7 +153,36 @@ func (f *Filter) decided(c *call) bool {
 
 // Answers copies the server's messages to the client until their end.
 func (f *Filter) Answers(server io.Reader) error {
-	return jsonrpc.Lines(server, 0, func(line []byte, _ error) error { return f.answer(line) })
+	return jsonrpc.Lines(server, 0, func(line []byte, _ error) error {
+		f.mu.Lock()
+		f.answered = true
+		f.mu.Unlock()
+		return f.answer(line)
+	})
+}
+
+// Ended answers the request of that id for a server that ended before it answered any, so that the client's person
+// reads why; nil: there is no request.
+func (f *Filter) Ended(id json.RawMessage, why string) error {
+	f.mu.Lock()
+	answered := f.answered
+	f.mu.Unlock()
+	if answered || id == nil {
+		return nil
+	}
+	type failure struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}
+	line, err := json.Marshal(struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   failure         `json:"error"`
+	}{"2.0", id, failure{-32000, why}})
+	if err != nil {
+		return err
+	}
+	return f.answer(append(line, '\n'))
 }
 
 func (f *Filter) answer(line []byte) error {
