@@ -28,7 +28,7 @@ func TestLinkedOutside(t *testing.T) {
 			}
 		}
 		commit := []string{"run", "-c", "git -c user.name=A -c user.email=a@example.invalid commit -q --allow-empty -m run"}
-		if r := a.sbx(commit...); r.code == 0 || !strings.Contains(r.err, "[sandbox] write = [\""+main+"\"]") {
+		if r := a.sbx(commit...); r.code == 0 || !strings.Contains(r.err, "sbx allow --write "+main) {
 			t.Errorf("a commit without a grant: %v", r)
 		}
 		a.sh("printf '[sandbox]\nwrite = [\"" + main + "\"]\n' > " + a.dir + "/grant.toml; chmod 600 " + a.dir +

@@ -242,7 +242,7 @@ func TestHostApprovalTimesOut(t *testing.T) {
 		a.configured(strings.ReplaceAll(asking, `"40s"`, `"2s"`))
 		r := a.sbx("run", "-c", "curl -sS http://one.example/ && curl -sS https://one.example/")
 		for _, want := range []string{"one.example:80 is refused: it is not on the list of hosts, and no person answered " +
-			"in time", "[network] allow"} {
+			"in time", "sbx allow"} {
 			if !strings.Contains(r.out, want) {
 				t.Errorf("%q is not in %v", want, r)
 			}

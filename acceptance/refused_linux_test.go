@@ -54,25 +54,25 @@ func TestRefusalsAreReported(t *testing.T) {
 			want         refused // parts of each; Count at least
 		}{
 			{"a write to a read-only path", "echo new > " + outside + "/file",
-				refused{"path", "write", outside + "/file", backend + "+landlock", "allow read " + outside, `write = ["` + outside + `/file"]`, 1}},
+				refused{"path", "write", outside + "/file", backend + "+landlock", "allow read " + outside, "sbx allow --write " + outside + "/file", 1}},
 			{"through a symbolic link", "echo new > link",
-				refused{"path", "write", outside + "/file", backend + "+landlock", "allow read " + outside, `write = ["` + outside + `/file"]`, 1}},
+				refused{"path", "write", outside + "/file", backend + "+landlock", "allow read " + outside, "sbx allow --write " + outside + "/file", 1}},
 			{"relative, from another directory", "cd " + outside + "/../outside; : >> ./file; : >> file",
-				refused{"path", "write", outside + "/file", backend, "allow", "write = ", 2}},
+				refused{"path", "write", outside + "/file", backend, "allow", "sbx allow --write ", 2}},
 			{"a new file", "touch " + outside + "/new",
-				refused{"path", "create", outside + "/new", backend, "allow", `write = ["` + outside + `"]`, 1}},
+				refused{"path", "create", outside + "/new", backend, "allow", "sbx allow --write " + outside, 1}},
 			{"a new directory", "mkdir " + outside + "/new",
-				refused{"path", "create", outside + "/new", backend, "allow", `write = ["` + outside + `"]`, 1}},
+				refused{"path", "create", outside + "/new", backend, "allow", "sbx allow --write " + outside, 1}},
 			{"a removal", "rm -f " + outside + "/file",
-				refused{"path", "remove", outside + "/file", backend, "allow", `write = ["` + outside + `"]`, 1}},
+				refused{"path", "remove", outside + "/file", backend, "allow", "sbx allow --write " + outside, 1}},
 			{"a move", "mv README " + outside + "/new || true",
-				refused{"path", "create", outside + "/new", backend, "allow", `write = ["` + outside + `"]`, 1}},
+				refused{"path", "create", outside + "/new", backend, "allow", "sbx allow --write " + outside, 1}},
 			{"a protected name", "echo '#!/bin/sh' > .git/hooks/pre-commit",
 				refused{"path", "create", a.project + "/.git/hooks/pre-commit", backend, "protect", "outside the sandbox", 1}},
 			{"a write to the system", "touch /usr/share/x",
 				refused{"path", "create", "/usr/share/x", backend, "", "no command changes the system", 1}},
 			{"a refused connect", "exec 3<>/dev/tcp/127.0.0.1/80",
-				refused{"network", "connect", "IPv4 TCP", "seccomp", "network none", `mode = "allowlist"`, 1}},
+				refused{"network", "connect", "IPv4 TCP", "seccomp", "network none", "sbx allow HOST:PORT", 1}},
 			{"a raw socket", "python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)'",
 				refused{"syscall", "call", "raw IPv4 socket", "seccomp", "neither TCP nor UDP", "no setting permits", 1}},
 			{"a ping", "python3 -c 'import socket; socket.socket(socket.AF_INET6, socket.SOCK_DGRAM, 58)'",
@@ -100,7 +100,7 @@ func TestRefusalsAreReported(t *testing.T) {
 
 		// In the terminal, in brief, and in the audit log.
 		got := a.sbx("run", "-c", "echo new > "+outside+"/file")
-		if want := "the sandbox refused write " + outside + "/file"; got.code != 1 || !strings.Contains(got.err, want) || !strings.Contains(got.err, "[sandbox] write = ") {
+		if want := "the sandbox refused write " + outside + "/file"; got.code != 1 || !strings.Contains(got.err, want) || !strings.Contains(got.err, "sbx allow --write ") {
 			t.Errorf("no %q in %v", want, got)
 		}
 		many := a.sbx("run", "-c", "for i in $(seq 40); do echo > "+outside+"/$i; done; false")
@@ -156,10 +156,10 @@ func TestRefusedSocketsNameTheRemedy(t *testing.T) {
 	bothUsers(t, func(t *testing.T, a *actor) {
 		for _, c := range []struct{ config, script, object, hint string }{
 			{none, serve, "IPv4 TCP", loopback},
-			{none, serve, "IPv4 TCP", `mode = "allowlist" with allow = ["HOST:PORT"]`},
+			{none, serve, "IPv4 TCP", "or sbx allow HOST:PORT"},
 			{none, six, "IPv6 TCP", loopback},
 			{none, udp, "IPv4 UDP", loopback + `, or mode = "full"`},
-			{"[network]\nmode = \"loopback\"\n", host, "192.0.2.1:8080", `mode = "allowlist" with allow = ["192.0.2.1:8080"]`},
+			{"[network]\nmode = \"loopback\"\n", host, "192.0.2.1:8080", "sbx allow 192.0.2.1:8080"},
 			{"[network]\nmode = \"loopback\"\n", serve, "", ""},
 			{"[network]\nmode = \"loopback\"\n", six, "", ""},
 			{"[network]\nmode = \"loopback\"\n", udp, "", ""},

@@ -278,7 +278,7 @@ func TestProxyRefuses(t *testing.T) {
 
 // A refused host says to the tool's reader who refused it and how it is permitted, if it can be.
 func TestHostRuling(t *testing.T) {
-	const hint = `to permit it: [network] allow = ["new.example:443"]`
+	const hint = "to permit it: sbx allow new.example:443"
 	for _, c := range []struct {
 		decision approval.Decision
 		want     egress.Ruling
@@ -352,19 +352,19 @@ func TestNetworkHint(t *testing.T) {
 		{"none", "none", "127.0.0.1:80", profile.NetNone, nil,
 			`to permit it: [network] mode = "loopback" for 127.0.0.1 and ::1`},
 		{"none", "none", "192.0.2.1:80", profile.NetNone, nil,
-			`to permit it: [network] mode = "allowlist" with allow = ["192.0.2.1:80"]`},
+			"to permit it: sbx allow 192.0.2.1:80"},
 		{"none", "none", "192.0.2.1:53", profile.NetNone, nil,
-			`to permit it: [network] mode = "allowlist" with allow = ["HOST:PORT"] for the host whose name it looked up`},
+			"to permit it: sbx allow HOST:PORT for the host whose name it looked up"},
 		{"none", "none", "IPv4 ping", profile.NetNone, nil, `to permit it: [network] mode = "full"`},
 		{"none", "none", "IPv4 TCP", profile.NetNone, nil,
 			`to permit it: [network] mode = "loopback" for 127.0.0.1 and ::1, ` +
-				`or mode = "allowlist" with allow = ["HOST:PORT"] for other hosts`},
+				`or sbx allow HOST:PORT for other hosts`},
 		{"none", "none", "IPv4 UDP", profile.NetNone, nil,
 			`to permit it: [network] mode = "loopback" for 127.0.0.1 and ::1, or mode = "full" for other hosts`},
 		{"full", "none", "IPv4 ping", profile.NetNone, nil, `to permit it: [[shell.rules]] network = "full"`},
 		{"allowlist", "", "192.0.2.1:80", profile.NetAllowlist, nil,
 			"it did not use the proxy that the environment names, which is the only way out (docs/network.md has how: " +
-				`Node from 22.21 and 24.5); to permit the host there: [network] allow = ["192.0.2.1:80"]`},
+				`Node from 22.21 and 24.5); to permit the host there: sbx allow 192.0.2.1:80`},
 		{"none", "none", "192.0.2.1:80", profile.NetNone, &profile.Network{}, hintOperator},
 	} {
 		cfg := configured(t, "[network]\nmode = \""+c.config+"\"\n")

@@ -341,7 +341,7 @@ func (o *proxySession) Judge(ctx context.Context, t egress.Target) egress.Ruling
 }
 
 func hostHint(t egress.Target) string {
-	return fmt.Sprintf("to permit it: [network] allow = [%q]", t)
+	return fmt.Sprintf("to permit it: sbx allow %s", t)
 }
 
 // hostRuling words a decision for the reader of a tool's output.

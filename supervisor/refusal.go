@@ -12,6 +12,7 @@ import (
 	"sandboxd/profile/abspath"
 	"sandboxd/profile/document"
 	"sandboxd/sandbox"
+	"sandboxd/shell"
 	"sandboxd/supervisor/aftermath"
 )
 
@@ -148,12 +149,12 @@ func (e *Exec) warnExternalGitDir(j *judgement, r *Result) {
 	case dir != "" && !j.plan.Report.Layer(listenerLayer).Active:
 		if _, access, _ := j.plan.Profile.Effective(dir); !access.Has(profile.Write) {
 			text = fmt.Sprintf("git writes to %s, which is outside of the project: commands can only read it; to permit it: "+
-				"[sandbox] write = [%q], then sbx config reload", dir, dir)
+				"sbx allow --write %s", dir, shell.Quote([]string{dir}))
 		}
 	case dir == "" && err == nil && real != link && strings.Contains(j.command.Text(), "git") &&
 		!shows(j.plan.Profile, real):
-		text = fmt.Sprintf("the project's .git is a link to %s, which commands do not see; to show it: [sandbox] read = "+
-			"[%q], or write for commits", real, real)
+		text = fmt.Sprintf("the project's .git is a link to %s, which commands do not see; to show it: sbx allow %s, with "+
+			"--write for commits", real, shell.Quote([]string{real}))
 	}
 	if text != "" && e.Session.first("elsewhere") {
 		r.Warnings = append(r.Warnings, text)
@@ -261,5 +262,6 @@ func hint(n sandbox.Refusal, j *judgement, root string) string {
 	if op == "write" && ofSystem(object) {
 		return "no command changes the system: have it write to the project, or to its own home or /tmp"
 	}
-	return fmt.Sprintf("to permit it: [sandbox] %s = [%q] in ~/.config/sandboxd/config.toml", op, object)
+	return fmt.Sprintf("to permit it: sbx allow %s%s", map[string]string{"write": "--write "}[op],
+		shell.Quote([]string{object}))
 }

@@ -28,26 +28,27 @@ func networkRemedies(n sandbox.Refusal) []networkRemedy {
 	case err == nil && (addr.Addr().IsLoopback() || addr.Addr().IsUnspecified()):
 		return []networkRemedy{local}
 	case err == nil:
-		return []networkRemedy{{profile.NetAllowlist, " with " + allowing(n.Object)}}
+		return []networkRemedy{{profile.NetAllowlist, allowing(n.Object)}}
 	case strings.HasSuffix(n.Object, " UDP"): // which the proxy does not carry
 		return []networkRemedy{local, {profile.NetFull, " for other hosts"}}
 	}
-	return []networkRemedy{local, {profile.NetAllowlist, ` with allow = ["HOST:PORT"] for other hosts`}}
+	return []networkRemedy{local, {profile.NetAllowlist, "HOST:PORT for other hosts"}}
 }
 
-// allowing returns the setting that permits an address. A name server's own does not help, as the proxy resolves names.
+// allowing returns what sbx allow permits for an address. A name server's own does not help, as the proxy resolves
+// names.
 func allowing(object string) string {
 	if addr, err := netip.ParseAddrPort(object); err == nil && addr.Port() == 53 {
-		return `allow = ["HOST:PORT"] for the host whose name it looked up`
+		return "HOST:PORT for the host whose name it looked up"
 	}
-	return fmt.Sprintf("allow = [%q]", object)
+	return object
 }
 
 // networkHint says how to permit a socket or an address that was refused.
 func (s *Supervisor) networkHint(n sandbox.Refusal, j *judgement, sess *Session) string {
 	if j.plan.Profile.Network().Mode == profile.NetAllowlist && !strings.HasSuffix(n.Object, " ping") {
-		return "it did not use the proxy that the environment names, which is the only way out (docs/network.md has how: " +
-			"Node from 22.21 and 24.5); to permit the host there: [network] " + allowing(n.Object)
+		return "it did not use the proxy that the environment names, which is the only way out (docs/network.md has " +
+			"how: Node from 22.21 and 24.5); to permit the host there: sbx allow " + allowing(n.Object)
 	}
 	cfg := s.Config()
 	if c, err := s.compile(sess); err == nil {
@@ -60,7 +61,13 @@ func (s *Supervisor) networkHint(n sandbox.Refusal, j *judgement, sess *Session)
 		}
 		key := networkKey(r.mode, cfg, j.verdict.Network)
 		text := fmt.Sprintf("%s = %q%s", key, r.mode.String(), r.rest)
-		if key == previous {
+		switch verb := r.mode == profile.NetAllowlist; {
+		case verb && key == "[network] mode": // which the verb sets, too
+			text, key = "sbx allow "+r.rest, ""
+		case verb:
+			text = fmt.Sprintf("%s = %q with sbx allow %s", key, r.mode.String(), r.rest)
+		}
+		if key != "" && key == previous {
 			text = text[strings.LastIndexByte(key, ' ')+1:]
 		}
 		if hint != "" {
