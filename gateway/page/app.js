@@ -298,11 +298,19 @@ async function show() {
   }
 }
 
+/** whatOf says in words what a record of the log is about. */
+function whatOf(r) {
+  if (r.category === "decision") return (r.decision ?? r.operation ?? "").replaceAll("_", " ");
+  if (r.category === "execution" && r.operation === "start") return "started";
+  if (r.category === "execution" && r.operation === "end") return r.signal ? `ended by ${r.signal}` : r.exit !== undefined ? `ended, exit ${r.exit}` : "ended";
+  return [r.category, r.operation].filter(Boolean).join(" ");
+}
+
 async function history() {
   const { records, bad } = await link.call("audit", { last: true, limit: 1000 });
   if (state.view !== "history") return;
   records.reverse();
-  const row = (r) => [when(r.time), [r.category, r.decision ?? r.operation, r.exit !== undefined ? `exit ${r.exit}` : ""].filter(Boolean).join(" "), r.subject ?? "", r.by ?? "", [r.reason, r.rule, r.note].filter(Boolean).join(" · ")];
+  const row = (r) => [when(r.time), whatOf(r), r.subject || (r.argv ?? []).map((w) => (/[^\w@%+=:,./-]/.test(w) || !w ? JSON.stringify(w) : w)).join(" ") || r.session || "", r.by ?? "", [r.reason === "no_check" ? "needs no question" : r.reason, r.rule, r.note].filter(Boolean).join(" · ")];
   for (const r of records) r.hay = row(r).map((c) => c.textContent ?? c).join("\n").toLowerCase();
   let limit = 100;
   const body = el("div");
@@ -312,7 +320,7 @@ async function history() {
     const hits = records.filter((r) => words.every((w) => r.hay.includes(w)));
     body.replaceChildren(
       el("p", { class: "small", role: "status" }, `${hits.length} of ${records.length} records`),
-      table("History", ["When", "What", "Of", "By", "Why"], hits.slice(0, limit).map(row)),
+      table("History", ["When", "What", "Command or file", "By", "Why"], hits.slice(0, limit).map(row)),
       hits.length > limit ? el("button", { type: "button", onclick: () => { limit += 400; draw(); } }, `Show ${Math.min(400, hits.length - limit)} more`) : "");
   }
   draw();
