@@ -54,6 +54,25 @@ func TestLayersBeyondTheBudgetOfUndo(t *testing.T) {
 	})
 }
 
+// R-LY-03, R-FS-08: a run or file operation whose undo takes the room of that of an earlier one says so.
+func TestUndoThatIsEvictedIsTold(t *testing.T) {
+	t.Parallel()
+	a := ordinaryActor(t)
+	a.sh("seq 20000 > first; seq 20000 > second; seq 20000 > third; seq 20000 > fourth")
+	a.containedLayers("[files.undo]\nkeep_bytes = 250000\n")
+	for i, args := range [][]string{{"run", "--json", "-c", "echo > first"},
+		{"run", "--json", "-c", "echo > second"}, {"run", "--json", "-c", "echo > third"}} {
+		r := a.landing(always, args...)
+		if told := strings.Contains(r.out, "can't be undone any more"); r.code != 0 || told != (i > 1) {
+			t.Errorf("%v: told %t: %s", args, told, r.result)
+			t.Log(r.out)
+		}
+	}
+	if r := a.landing(always, "file", "delete", "fourth"); !strings.Contains(r.err, "can't be undone any more") {
+		t.Errorf("a file operation: %s", r.result)
+	}
+}
+
 func always(ipc.Approval) bool { return true }
 
 // heldID is the id of the first held change set in a text, "" where it has none.

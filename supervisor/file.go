@@ -287,6 +287,7 @@ func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, 
 	}
 	if r, gerr := s.Undo.Get(change.ID()); gerr == nil && r.State == store.Made {
 		out.Undo = change.ID()
+		out.Warnings = append(out.Warnings, s.evictedBy(out.Undo)...)
 		s.publishUndone(j, r)
 	}
 	return err

@@ -117,6 +117,33 @@ func (r *Result) tellUndo(c *Changes) {
 	}
 }
 
+// evictedBy names the changes of the last day that can't be undone any more since the store of undo had no
+// room left for a later one beside them.
+func (s *Supervisor) evictedBy(id string) (warnings []string) {
+	const most = 3
+	list := s.Undo.Evicted(id)
+	for _, r := range list[:min(len(list), most)] {
+		what := string(r.Op)
+		if r.Note != "" {
+			what = r.Note
+		}
+		warnings = append(warnings, fmt.Sprintf("%s of %s can't be undone any more (%s): undo keeps no more than "+
+			"[files.undo] keep_bytes, and needed its room", r.ID, r.Time.Format("15:04"), what))
+	}
+	if more := len(list) - most; more > 0 {
+		warnings = append(warnings, fmt.Sprintf("nor can %d others", more))
+	}
+	return warnings
+}
+
+// tellKept has the result of a command say what undo keeps of it, and no more keeps of others.
+func (r *Result) tellKept(s *Supervisor, root string) {
+	r.tellWritten(root)
+	if c := r.Changes; c != nil && c.Undo != "" {
+		r.Warnings = append(r.Warnings, s.evictedBy(c.Undo)...)
+	}
+}
+
 // tellWritten has the result of a command that was ended, by a limit, a signal or its client, name what it had written
 // by then, which may be a half of it.
 func (r *Result) tellWritten(root string) {

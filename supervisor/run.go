@@ -142,7 +142,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	if exit.Cause == sandbox.EndWall {
 		base.Code = 124
 	}
-	base.tellWritten(e.Session.Root)
+	base.tellKept(s, e.Session.Root)
 	return base
 }
 

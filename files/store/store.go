@@ -44,6 +44,8 @@ type Store struct {
 	snapshots int64
 	// damaged are the records that can't be read, by id.
 	damaged map[string]error
+	// evicted are the young changes that had to make room for others, by the id of these.
+	evicted map[string][]Record
 }
 
 // Open opens the store in a folder, which it makes if need be. The folder must
@@ -60,6 +62,7 @@ func Open(dir string, opts Options) (s *Store, err error) {
 		open:     map[string][]string{},
 		projects: map[string]*Project{},
 		damaged:  map[string]error{},
+		evicted:  map[string][]Record{},
 	}
 	for _, d := range []string{"", "undo", "trash", "snapshots"} {
 		if err := ownDir(filepath.Join(dir, d)); err != nil {
@@ -333,12 +336,28 @@ func (s *Store) prune(coming *Record) (int, error) {
 			return forgotten, nil // nothing more may go
 		}
 		if oldest := one.settled[0]; !s.hasLater(oldest) {
+			if coming != nil && oldest.State == Made && s.opts.Now().Sub(oldest.Time) < young {
+				s.evicted[coming.ID] = append(s.evicted[coming.ID], oldest)
+			}
 			if err := forget(oldest); err != nil {
 				return forgotten, err
 			}
 		}
 		one.settled = one.settled[1:]
 	}
+}
+
+// young is the age of a change whose loss is told.
+const young = 24 * time.Hour
+
+// Evicted returns the changes of the last day that could be undone until a change needed their room, once: the next
+// call returns none.
+func (s *Store) Evicted(by string) []Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.evicted[by]
+	delete(s.evicted, by)
+	return list
 }
 
 // tooMuch returns the exceeded measure, nil for none.
