@@ -60,10 +60,10 @@ func TestUndoThatIsEvictedIsTold(t *testing.T) {
 	a := ordinaryActor(t)
 	a.sh("seq 20000 > first; seq 20000 > second; seq 20000 > third; seq 20000 > fourth")
 	a.containedLayers("[files.undo]\nkeep_bytes = 250000\n")
-	for i, args := range [][]string{{"run", "--json", "-c", "echo > first"},
-		{"run", "--json", "-c", "echo > second"}, {"run", "--json", "-c", "echo > third"}} {
+	for i, args := range [][]string{{"run", "-c", "echo > first"},
+		{"run", "-c", "echo > second"}, {"run", "-c", "echo > third"}} {
 		r := a.landing(always, args...)
-		if told := strings.Contains(r.out, "can't be undone any more"); r.code != 0 || told != (i > 1) {
+		if told := strings.Contains(r.err, "can't be undone any more"); r.code != 0 || told != (i > 1) {
 			t.Errorf("%v: told %t: %s", args, told, r.result)
 			t.Log(r.out)
 		}

@@ -21,5 +21,7 @@ func Repeats(text string) bool {
 func Warning(where string) bool { return where == "this host" || where == "journal" }
 
 // Project reports whether a warning's text is about a statement of the project's own file that is not in force. It is
-// reported after every command: the statement may be a misspelled protection.
-func Project(text string) bool { return strings.Contains(text, "/.sandboxd.toml:") }
+// reported after every command: the statement may be a misspelled protection. So is a change that undo no longer has.
+func Project(text string) bool {
+	return strings.Contains(text, "/.sandboxd.toml:") || strings.Contains(text, " can't be undone any more (")
+}
