@@ -23,33 +23,6 @@ type PresetState struct {
 	Origin Origin // position of its name; zero if it is not enabled
 }
 
-// PresetHosts opens the hosts that presets name, such as the registry of packages, in the user's file: it adds them to
-// network.presets, and sets network.mode to allowlist where commands have less. Where open is false it takes them out
-// again, and leaves the mode. It returns the presets of which that changed something.
-func PresetHosts(paths Paths, names []string, open bool) (changed []string, err error) {
-	cfg, _, err := Load(paths)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		if slices.Contains(presetsWithHosts(), name) && slices.Contains(cfg.Network.Presets, name) != open {
-			changed = append(changed, name)
-		}
-	}
-	if len(changed) == 0 {
-		return nil, nil
-	}
-	edits := []Edit{{Key: "network.presets", Do: Delete, Values: changed}}
-	if open {
-		edits[0].Do = Insert
-	}
-	if open && cfg.Network.Mode != "allowlist" && cfg.Network.Mode != "full" {
-		edits = append(edits, Edit{Key: "network.mode", Do: Set, Values: []string{"allowlist"}})
-	}
-	_, err = SetForUser(paths, edits)
-	return changed, err
-}
-
 // ListPresets returns all presets with their state in the configuration of paths.
 func ListPresets(paths Paths) ([]PresetState, error) {
 	cfg, _, err := Load(paths)

@@ -26,8 +26,6 @@ type presetLine struct {
 type listChange struct {
 	File    string   `json:"file"`
 	Changed []string `json:"changed"` // without those that were so before
-	// Hosts are the presets whose hosts commands reach since; they may have been on before.
-	Hosts []string `json:"hosts,omitempty"`
 }
 
 // runLists is `sandboxd config add|rm LIST VALUE…` and `sandboxd config preset`. It works on the user's
@@ -89,25 +87,11 @@ func changeList(verb string, paths config.Paths, list string, values []string, a
 		change = config.Remove
 	}
 	changed, err := change(paths, list, values)
-	if err != nil {
-		return err
-	}
-	var hosts []string
-	if list == config.UsedPresets {
-		if hosts, err = config.PresetHosts(paths, values, verb == "add"); err != nil {
-			return fmt.Errorf("%s: the presets are %s, but not their hosts: %w", paths.User,
-				map[string]string{"add": "on", "rm": "off"}[verb], err)
-		}
-	}
-	if len(hosts) > 0 && !asJSON {
-		fmt.Fprintf(stdout, "%s: commands %s the hosts of %s\n", paths.User,
-			map[string]string{"add": "reach", "rm": "no longer reach"}[verb], strings.Join(hosts, ", "))
-	}
 	switch {
+	case err != nil:
+		return err
 	case asJSON:
-		return json.NewEncoder(stdout).Encode(listChange{File: paths.User, Changed: append([]string{}, changed...),
-			Hosts: hosts})
-	case len(changed) == 0 && len(hosts) > 0:
+		return json.NewEncoder(stdout).Encode(listChange{File: paths.User, Changed: append([]string{}, changed...)})
 	case len(changed) == 0:
 		_, err = fmt.Fprintf(stdout, "nothing to change in %s\n", paths.User)
 	case list == config.UsedPresets:

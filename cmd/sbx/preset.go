@@ -30,9 +30,7 @@ func presetVerb(a *app) *cobra.Command {
 		Example: "  sbx preset add go git",
 		Args:    cobra.MinimumNArgs(1),
 		Long: "Write the preset into presets.use of your configuration, of which everything else stays\n" +
-			"as it is, and have the running daemon read it. The hosts that it names, such as the registry\n" +
-			"of packages, are open then (network.presets, in mode allowlist); a preset that was on before\n" +
-			"opens them when it is added again. The commands of a preset build and test\n" +
+			"as it is, and have the running daemon read it. The commands of a preset build and test\n" +
 			"a project's own code; they run unasked only where the OS sandbox is in force.",
 		RunE: func(c *cobra.Command, names []string) error {
 			return a.preset(c.Context(), asJSON, "add", names...)
@@ -70,9 +68,7 @@ func (a *app) preset(ctx context.Context, asJSON bool, verb string, names ...str
 	case list:
 		err = a.printPresets(out)
 	default:
-		for line := range strings.Lines(strings.TrimSpace(out)) {
-			a.note("%s", strings.TrimSpace(line))
-		}
+		a.note("%s", strings.TrimSpace(out))
 	}
 	if err != nil || client == nil || list {
 		return err
