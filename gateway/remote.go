@@ -34,6 +34,10 @@ func (b *remote) Change(context.Context, ipc.Caller, ipc.SettingsChange) (ipc.Se
 	return ipc.SettingsChanged{}, atTerminal("changing the configuration")
 }
 
+func (b *remote) Setting(context.Context, ipc.Caller, ipc.SettingRequest) (ipc.EffectiveValue, error) {
+	return ipc.EffectiveValue{}, atTerminal("reading the configuration")
+}
+
 func (b *remote) Invite(context.Context, ipc.Caller) (ipc.Invitation, error) {
 	return ipc.Invitation{}, atTerminal("inviting another browser")
 }

@@ -281,7 +281,7 @@ func (a *commandAction) decided(d approval.Decision) error {
 	if a.e.openedBy == "" || !a.runs || a.j.lost == "" {
 		return nil
 	}
-	return a.s.create(a.e, a.j.lost)
+	return errors.Join(a.s.create(a.e, a.j.lost), makeRecords(a.e.Session))
 }
 
 // walk is the way of one command: authorize → run. One whose overlay can't be mounted is judged again, as a direct

@@ -113,23 +113,38 @@ func (s *Supervisor) opening(
 }
 
 // worktreeRecords grants what git writes of a repository outside the project when a linked work tree there adds
-// another: not its objects, configuration and hooks; but all of it where git has to make one of these directories.
+// another: not its objects, configuration and hooks. [makeRecords] makes those that are missing.
 func worktreeRecords(sess *Session, p profile.Profile) (list []profile.Grant) {
-	dir, _ := gitOf(sess.Root)
-	if dir == "" {
-		return nil
-	}
-	for _, name := range []string{"worktrees", "refs", "logs"} {
-		g := profile.Grant{Path: filepath.Join(dir, name), Access: profile.Read | profile.Write, Origin: "this yes"}
-		if info, err := os.Lstat(g.Path); err != nil || !info.IsDir() {
-			g.Path = dir
-			return []profile.Grant{g}
-		}
+	for _, path := range worktreePlaces(sess) {
+		g := profile.Grant{Path: path, Access: profile.Read | profile.Write, Origin: "this yes"}
 		if !grants(p, g) {
 			list = append(list, g)
 		}
 	}
 	return list
+}
+
+// worktreePlaces are the directories of those; none where git's directory is the project's own.
+func worktreePlaces(sess *Session) (list []string) {
+	dir, _ := gitOf(sess.Root)
+	if dir == "" {
+		return nil
+	}
+	for _, name := range []string{"worktrees", "refs", "logs"} {
+		list = append(list, filepath.Join(dir, name))
+	}
+	return list
+}
+
+// makeRecords makes the directories that [worktreeRecords] grants, as a mount needs them. A repository with an empty one
+// of these names is the same to git.
+func makeRecords(sess *Session) error {
+	for _, path := range worktreePlaces(sess) {
+		if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // hostsNamed lists the hosts of a command's URLs, in a trusted project, unless the command has a proxy, which asks for
