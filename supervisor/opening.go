@@ -136,8 +136,8 @@ func worktreePlaces(sess *Session) (list []string) {
 	return list
 }
 
-// makeRecords makes the directories that [worktreeRecords] grants, as a mount needs them. A repository with an empty one
-// of these names is the same to git.
+// makeRecords makes the directories that [worktreeRecords] grants, as a mount needs them. To git a repository with an
+// empty one is the same.
 func makeRecords(sess *Session) error {
 	for _, path := range worktreePlaces(sess) {
 		if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
