@@ -98,6 +98,9 @@ func TestSpeed(t *testing.T) {
 	for name, line := range longLines() {
 		j := prepared(t, tool, []string{line})[0]
 		d := least(20, func() { tool.Judge(j.command, j.facts) })
+		if d > 4*time.Millisecond*slower { // the least of few runs on a busy machine is that of a busy machine
+			d = min(d, least(100, func() { tool.Judge(j.command, j.facts) }))
+		}
 		t.Logf("64 KiB of %s: %v", name, d)
 		if d > 50*time.Millisecond*slower {
 			t.Errorf("64 KiB of %s take %v, more than 50 ms", name, d)

@@ -128,7 +128,7 @@ func TestProgramHangs(t *testing.T) {
 		if got, err := p.Judge(t.Context(), call()); err == nil || !strings.Contains(err.Error(), "no answer within 200ms") {
 			t.Errorf("%s: %+v, %v", role, got, err)
 		}
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > time.Minute { // the program never ends by itself
 			t.Errorf("%s: it took %s", role, took)
 		}
 	}

@@ -184,7 +184,7 @@ func TestEndlessIncludes(t *testing.T) {
 	}
 	start := time.Now()
 	f := gather(t, Options{Timeout: 100 * time.Millisecond}, shell.FactQuery{Kind: shell.FactGit, Name: dir})
-	if took := time.Since(start); f.Git[dir].Err == "" || took > 5*time.Second {
+	if took := time.Since(start); f.Git[dir].Err == "" || took > time.Minute {
 		t.Errorf("%q, after %v", f.Git[dir].Err, took)
 	}
 }
