@@ -110,7 +110,8 @@ func TestPackageManagersFailAtOnce(t *testing.T) {
 		for _, line := range []string{"npm install --no-audit --no-fund left-pad", "python3 -m pip download left-pad"} {
 			begin := time.Now()
 			r := a.sbx("run", "-c", line)
-			if took := time.Since(begin); r.code == 0 || took > 30*time.Second || !strings.Contains(r.err, "[network]") {
+			took := time.Since(begin)
+			if r.code == 0 || took > 30*time.Second || !strings.Contains(r.err, "sbx allow HOST:PORT") {
 				t.Errorf("%s, after %v: got %v, want a refusal that names the setting", line, took, r)
 			}
 		}
