@@ -33,7 +33,7 @@ func (d *dialog) asked(m *made, _ string) error {
 	}
 	// The box, or the line of a low risk (R-UX-02).
 	for _, want := range []string{"(Tool: +|asks: )" + m.call.Tool, regexp.QuoteMeta(subject(m.call)),
-		`1\.? (Execute|Allow) once`, `\d\.? Deny`, `Enter confirm, 1-\d quick, Ctrl\+C cancel`} {
+		`1\.? (Execute once|Allow once|Once, with )`, `\d\.? Deny`, `Enter confirm, 1-\d quick, Ctrl\+C cancel`} {
 		d.sees(want)
 	}
 	colours := []string{"90"} // of the hint
