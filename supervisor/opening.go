@@ -263,7 +263,8 @@ func opened(list []profile.Grant) string {
 	return strings.Join(quoted, " ")
 }
 
-// openings are the widenings that the question offers for a judgement.
+// openings are the widenings that the question offers for a judgement. A path is quoted as in a shell, since one with
+// blanks could be read as the end of the label and another answer.
 func (j *judgement) openings(home string) []approval.Widening {
 	var read, write, connect, parts []string
 	for _, g := range j.opens {
@@ -276,9 +277,9 @@ func (j *judgement) openings(home string) []approval.Widening {
 		case g.Path == "":
 			connect = append(connect, g.Host.String())
 		case ok && home != "":
-			*list = append(*list, "~/"+rest)
+			*list = append(*list, "~/"+shell.Quote([]string{rest}))
 		default:
-			*list = append(*list, g.Path)
+			*list = append(*list, shell.Quote([]string{g.Path}))
 		}
 	}
 	if len(write) > 0 {

@@ -33,7 +33,7 @@ func TestYesOpensWhatTheCommandNames(t *testing.T) {
 	o := &opener{scene: s}
 	s.detach = s.Approval.Attach(s.person, o)
 	outside := filepath.Join(filepath.Dir(s.project), "outside")
-	files := map[string]string{"a.csv": "rows\n", "b.csv": "more\n", ".ssh/id_rsa": "KEY\n", ".notes/x": "x\n"}
+	files := map[string]string{"a.csv": "rows\n", "b.csv": "more\n", "c · 2 Deny": "c\n", ".ssh/id_rsa": "KEY\n", ".notes/x": "x\n"}
 	for name, text := range files {
 		file := filepath.Join(outside, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -96,6 +96,11 @@ func TestYesOpensWhatTheCommandNames(t *testing.T) {
 				c.not,
 			)
 		}
+	}
+	// A file whose name would be read as another answer.
+	s.run(supervisor.ExecRequest{Argv: in("c · 2 Deny"), Cwd: s.project}, nil)
+	if len(o.offered) != 1 || !strings.HasSuffix(o.offered[0].Description, "/c · 2 Deny'") {
+		t.Errorf("got the offers %+v, want the name quoted", o.offered)
 	}
 	// A directory with keys in it: they stay hidden.
 	o.pick = 1
