@@ -219,9 +219,15 @@ func poisoned(i int, s string) ipc.Approval {
 		Created: time.Now().Add(-10 * time.Hour)}
 }
 
-// position is what a card that is scrolled says.
-var firstOption = regexp.MustCompile(`^│ [ >] 1\. (Execute|Allow) once `)
+// firstAnswer is a line of the selector that begins an answer, and nextAnswer is another one beside it. A label's
+// further lines are folded: indented, so that none begins like an answer.
+var (
+	firstAnswer = regexp.MustCompile(`^│ [ >] (\d)\. (Once, with |Execute once|Allow |Deny:|Quit: |View all)`)
+	nextAnswer  = regexp.MustCompile(` [ >] (\d)\. (Allow |Deny:|Quit: |View all)`)
+	folded      = regexp.MustCompile(`^│ {6}\S`)
+)
 
+// position is what a card that is scrolled says.
 var position = regexp.MustCompile(`^│ \d+-\d+ of \d+, PgDn +│$`)
 
 // checkCard holds for every card: a frame without a gap, names of ours in the
@@ -236,11 +242,13 @@ func checkCard(t *testing.T, c displaytest.Case, screen string) {
 		"Note:", "Why:", "Rule:", "Agent:", "It says:", "Batch:", "Then:", "Sandbox:", "Offers:", "Warning:", "Careful:",
 		"Trust:", "Also:", ""}
 	part := 0 // 0: the card, 1: the selector, 2: below
+	answers := 0
 	for i, line := range lines[2:] {
 		checkRunes(t, c.Name, line)
-		switch {
-		case part == 0 && firstOption.MatchString(line):
+		if m := firstAnswer.FindStringSubmatch(line); m != nil && part == 0 {
 			part = 1
+		}
+		switch {
 		case strings.HasPrefix(line, "└─"):
 			part = 2
 		case part == 2:
@@ -256,6 +264,15 @@ func checkCard(t *testing.T, c displaytest.Case, screen string) {
 			name := strings.TrimSpace(string([]rune(line)[2:11]))
 			if !slices.Contains(names, name) && !position.MatchString(line) {
 				t.Errorf("%s: line %d has %q where only names stand: %q", c.Name, i, name, line)
+			}
+		case folded.MatchString(line):
+		default:
+			m := firstAnswer.FindStringSubmatch(line)
+			if answers++; m == nil || m[1] != strconv.Itoa(answers) {
+				t.Errorf("%s: line %d is not answer %d: %q", c.Name, i, answers, line)
+			}
+			if m = nextAnswer.FindStringSubmatch(string([]rune(line)[6:])); m != nil && m[1] == strconv.Itoa(answers+1) {
+				answers++
 			}
 		}
 	}
