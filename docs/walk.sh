@@ -43,9 +43,9 @@ try sbx run -c 'echo hi > notes.md'
 say "4. In this session it does not ask again."
 try sbx run -c 'echo hi > notes.md'
 
-say "5. A file outside of the project is not there. Allow it for this run: press y, then Enter."
+say "5. A file outside of the project is shown by a yes, to this one command: press y, then Enter."
 try sbx run -- cat "$walk/data/answer.txt"
-say "   Why?"
+say "   For other commands it is not there."
 try sbx profile explain "$walk/data/answer.txt"
 
 say "6. Permit it in the configuration: now it is there, and runs unasked."

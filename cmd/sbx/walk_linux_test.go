@@ -22,8 +22,8 @@ func TestWalk(t *testing.T) {
 	d.steps(
 		"?press n, then Enter", "?echo hi > notes.md  ", "?s old", "+", "n", "?> 4. Deny:", "Enter", "?exit status 126",
 		"?press s, then Enter", "?(?s)Allow for this session.*s old", "+", "s", "?> 2. Allow for this session", "Enter",
-		"?Approved for session", "?(?s)5\\. A file outside.*s old", "+", "y", "?(?s)5\\. A file outside.*> 1\\. Execute once",
-		"Enter", "?(?s)5\\. A file.*No such file", "?(?s)Why\\?.*an empty place of their own.*to show it: \\[sandbox\\] "+
+		"?Approved for session", "?(?s)5\\. A file outside.*s old", "+", "y", "?(?s)5\\. A file outside.*> 1\\. Once, with",
+		"Enter", "?(?s)5\\. A file.*^42$", "?(?s)For other commands.*an empty place of their own.*to show it: \\[sandbox\\] "+
 			"read = ",
 		"?(?s)6\\. Permit it.*cat [^\n]*answer.txt\n.*^42$",
 		"?(?s)7\\. Edit a file.*^bye$.*\\+hi.*s old", "+", "y", "?(?s)7\\. Edit.*> 1\\. Allow once", "Enter",
