@@ -31,14 +31,15 @@ var onlyWrite = []string{
 var jsonCalls = map[string][]string{
 	"nothing": {
 		"advise", "changes", "check -- git push", "check -c true", "config check", "config show", "doctor --quick",
-		"file ls hollow", "file read empty", "file stat empty", "grants ls", "jobs", "log", "log --decision none",
+		"file ls hollow", "file read empty", "file stat empty", "grants ls", "hook ls", "jobs", "log", "log --decision none",
 		"log verify", "mode", "pending", "preset ls", "profile explain .", "profile show", "profile show --operator",
 		"rules import --from claude empty.json", "session ls", "stats", "status", "trust --list", "undo --list", "version",
 		"web ls",
 	},
 	"something": {
 		"advise", "changes", "changes show HELD", "changes land --dry-run HELD", "changes drop --dry-run HELD",
-		"check -c rm~x", "doctor", "file write notes.txt", "file append --dry-run notes.txt",
+		"check -c rm~x", "allow example.org", "config get network.allow", "config set network.mode none",
+		"config unset network.mode", "doctor", "file write notes.txt", "file append --dry-run notes.txt",
 		"file copy --dry-run notes.txt copy.txt", "file delete --dry-run notes.txt",
 		"file edit --dry-run README --find hello --replace bye", "file grep hello .",
 		"file insert --dry-run --line 1 README", "file ls .", "file mkdir --dry-run docs",
@@ -53,6 +54,7 @@ var jsonCalls = map[string][]string{
 	},
 	"failing": {
 		"changes show none", "check", "file grep none .", "file read absent", "file write --no-ask --session s-none x",
+		"config get none",
 		"grants why none", "jobs log none", "log --grep (", "log verify --anchor 1:ab", "mode --session s-none",
 		"pending none", "preset add none", "rules import absent.json", "run -- absent", "run -- cat absent",
 		"session close s-none", "stats --reset", "status --watch", "undo f-none", "trust absent",
