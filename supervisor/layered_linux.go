@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,6 +57,7 @@ type layeredRun struct {
 	stale   string
 	chosen  bool
 	stays   bool
+	boot    string // in which it began, where that was an earlier daemon's; "": this one
 }
 
 // noteFile is the file beside a layer that says whose it is.
@@ -111,7 +113,7 @@ func (r *layeredRun) begin(spare string) (err error) {
 
 // note writes noteFile.
 func (r *layeredRun) note(held string) error {
-	note := layerNote{Record: r.rec, Boot: r.s.notes.Boot(), Granted: r.granted, Above: r.above, Stale: r.stale,
+	note := layerNote{Record: r.rec, Boot: cmp.Or(r.boot, r.s.notes.Boot()), Granted: r.granted, Above: r.above, Stale: r.stale,
 		Chosen: r.chosen, Stays: r.stays, Held: held, Had: r.had}
 	if r.l == nil {
 		if before, err := readNote(r.dir); err == nil {

@@ -65,7 +65,7 @@ func (s *Supervisor) recoverLayers(ended bool) (unread []string) {
 // layeredRunOf is the run of an earlier daemon.
 func (s *Supervisor) layeredRunOf(sess *Session, dir string, note layerNote) *layeredRun {
 	return &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, granted: note.Granted, above: note.Above,
-		stale: note.Stale, chosen: note.Chosen, stays: note.Stays, had: note.Had}
+		stale: note.Stale, chosen: note.Chosen, stays: note.Stays, had: note.Had, boot: note.Boot}
 }
 
 // nothingIn reports whether a directory is empty, or is not there.

@@ -33,7 +33,8 @@ func TestYesOpensWhatTheCommandNames(t *testing.T) {
 	o := &opener{scene: s}
 	s.detach = s.Approval.Attach(s.person, o)
 	outside := filepath.Join(filepath.Dir(s.project), "outside")
-	files := map[string]string{"a.csv": "rows\n", "b.csv": "more\n", "c · 2 Deny": "c\n", ".ssh/id_rsa": "KEY\n", ".notes/x": "x\n"}
+	files := map[string]string{"a.csv": "rows\n", "b.csv": "more\n", "c · 2 Deny": "c\n", ".ssh/id_rsa": "KEY\n",
+		".notes/x": "x\n"}
 	for name, text := range files {
 		file := filepath.Join(outside, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -85,16 +86,8 @@ func TestYesOpensWhatTheCommandNames(t *testing.T) {
 		out, end := s.run(supervisor.ExecRequest{Argv: c.argv, Cwd: s.project}, nil)
 		if len(o.offered) != c.offers || !strings.Contains(out, c.want) ||
 			c.not != "" && strings.Contains(out, c.not) {
-			t.Errorf(
-				"%s: got the offers %+v, %q and %+v, want %d, %q and not %q",
-				c.name,
-				o.offered,
-				out,
-				end,
-				c.offers,
-				c.want,
-				c.not,
-			)
+			t.Errorf("%s: got the offers %+v, %q and %+v, want %d, %q and not %q", c.name, o.offered, out, end, c.offers,
+				c.want, c.not)
 		}
 	}
 	// A file whose name would be read as another answer.

@@ -222,8 +222,8 @@ func poisoned(i int, s string) ipc.Approval {
 // firstAnswer is a line of the selector that begins an answer, and nextAnswer is another one beside it. A label's
 // further lines are folded: indented, so that none begins like an answer.
 var (
-	firstAnswer = regexp.MustCompile(`^│ [ >] (\d)\. (Once, with |Execute once|Allow |Deny:|Quit: |View all)`)
-	nextAnswer  = regexp.MustCompile(` [ >] (\d)\. (Allow |Deny:|Quit: |View all)`)
+	firstAnswer = regexp.MustCompile(`^│ [ >] (\d)\. (Once, with |Execute once|Allow |Always |Deny:|Quit: |View all)`)
+	nextAnswer  = regexp.MustCompile(` [ >] (\d)\. (Allow |Always |Deny:|Quit: |View all)`)
 	folded      = regexp.MustCompile(`^│ {6}\S`)
 )
 
