@@ -113,8 +113,8 @@ func (r *layeredRun) begin(spare string) (err error) {
 
 // note writes noteFile.
 func (r *layeredRun) note(held string) error {
-	note := layerNote{Record: r.rec, Boot: cmp.Or(r.boot, r.s.notes.Boot()), Granted: r.granted, Above: r.above, Stale: r.stale,
-		Chosen: r.chosen, Stays: r.stays, Held: held, Had: r.had}
+	note := layerNote{Record: r.rec, Boot: cmp.Or(r.boot, r.s.notes.Boot()), Granted: r.granted, Above: r.above,
+		Stale: r.stale, Chosen: r.chosen, Stays: r.stays, Held: held, Had: r.had}
 	if r.l == nil {
 		if before, err := readNote(r.dir); err == nil {
 			note.Bytes = before.Bytes
