@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,6 +65,9 @@ func allowVerb(a *app) *cobra.Command {
 			if err := to.check(c); err != nil {
 				return err
 			}
+			if to.session == "here" && sessionID.MatchString(args[0]) {
+				return usage(c, "%s is a session, and no host: --session=%s", args[0], args[0])
+			}
 			client, err := a.approver(c.Context())
 			if err != nil {
 				return err
@@ -84,6 +88,9 @@ func allowVerb(a *app) *cobra.Command {
 	addJSON(c, &asJSON, "print what counts now as JSON")
 	return c
 }
+
+// sessionID is what the id of a session looks like.
+var sessionID = regexp.MustCompile(`^s-[0-9a-z]{26}$`)
 
 // allowed returns the changes that let commands reach what is named.
 func (a *app) allowed(c *cobra.Command, client *ipc.Client, to reach, args []string, write bool) (
