@@ -343,7 +343,10 @@ func (l *launch) waiting(m *message) error {
 func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, gate *Gate) error {
 	within := deadline{conn: l.status}
 	within.extend(startTimeout)
-	stop := context.AfterFunc(ctx, func() { within.end(fmt.Errorf("start: %w", context.Cause(ctx))) })
+	stop := func() bool { return true } // without a gate it may have begun already
+	if gate != nil {
+		stop = context.AfterFunc(ctx, func() { within.end(fmt.Errorf("start: %w", context.Cause(ctx))) })
+	}
 	defer stop()
 	ready := false
 	for {
@@ -378,7 +381,7 @@ func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, gate *Ga
 			p.listen(m.files, plan)
 			if gate != nil {
 				within.extend(0)
-				l.release(gate, &within)
+				l.release(gate, &within, stop)
 			}
 		default:
 			return &StageError{Step: m.Step.String(), Code: m.Code, Message: m.Message}
@@ -386,11 +389,15 @@ func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, gate *Ga
 	}
 }
 
-// release lets a stage go that holds, as soon as the gate is open.
-func (l *launch) release(gate *Gate, within *deadline) {
+// release lets a stage go that holds, as soon as the gate is open, unless the start was cancelled: lasts ends the
+// cancelling, and reports whether it came in time. A command that was let go may have begun, and ends like others.
+func (l *launch) release(gate *Gate, within *deadline, lasts func() bool) {
 	status, mechanism := l.status, l.mechanism
 	gate.then(func(err error) {
 		within.extend(startTimeout)
+		if err == nil && !lasts() {
+			return
+		}
 		if err == nil {
 			if err = release(status); err != nil {
 				err = &LaunchError{Mechanism: mechanism, Cause: err}
