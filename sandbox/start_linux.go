@@ -343,7 +343,7 @@ func (l *launch) waiting(m *message) error {
 func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, gate *Gate) error {
 	within := deadline{conn: l.status}
 	within.extend(startTimeout)
-	stop := func() bool { return true } // without a gate it may have begun already
+	stop := func() bool { return true } // what was let go may have begun, and without a gate that is at once
 	if gate != nil {
 		stop = context.AfterFunc(ctx, func() { within.end(fmt.Errorf("start: %w", context.Cause(ctx))) })
 	}
@@ -389,8 +389,7 @@ func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, gate *Ga
 	}
 }
 
-// release lets a stage go that holds, as soon as the gate is open, unless the start was cancelled: lasts ends the
-// cancelling, and reports whether it came in time. A command that was let go may have begun, and ends like others.
+// release lets a stage go that holds, as soon as the gate is open, unless lasts, which ends cancelling, is too late.
 func (l *launch) release(gate *Gate, within *deadline, lasts func() bool) {
 	status, mechanism := l.status, l.mechanism
 	gate.then(func(err error) {
