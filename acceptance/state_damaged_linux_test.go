@@ -134,12 +134,15 @@ func TestDamagedState(t *testing.T) {
 		a.sbx("approve", q, answer, "--scope", "project")
 		<-ended
 	}
+	if r := a.sbx("allow", "example.org:443"); r.code != 0 {
+		t.Fatal(r)
+	}
 	a.stop()
 	a.sh(`cd $SBX_STATE_DIR; chmod -R u+rwx layers/*/work; rm -rf layers/*/work/work; cp -a . ../good`)
 	for _, damage := range brokenState {
 		refresh := `cd $SBX_STATE_DIR/..; chmod -R u+rwx st/layers/*/work; rm -rf st; cp -a good st; cd st; f() { ` +
 			damage + "; }; "
-		for _, name := range []string{"trust.json", "digest.key"} {
+		for _, name := range []string{"trust.json", "settings.json", "digest.key"} {
 			if name == "digest.key" && strings.HasPrefix(damage, "sed") {
 				continue // any 32 bytes are a key
 			}

@@ -138,7 +138,12 @@ func TestGitElsewhere(t *testing.T) {
 		at := a.project
 		a.project += "-bare/main"
 		a.sbx("trust")
-		q, r := a.askedToOpen("git worktree add -q ../feat -b feat && git status --short", "--allow", "--widening", "1")
+		bare := at + "-bare/.bare"
+		a.sh("cp " + bare + "/config ../config; printf '%s\n' 'for n in \"hooks/evil\", \"config\", \"info/x\":' " +
+			"'  try: open(\"" + bare + "/\" + n, \"a\").write(\"[alias]\\n\")' '  except OSError: pass' > plant.py")
+		q, r := a.askedToOpen("git worktree add -q ../feat -b feat && git status --short -uno; python3 plant.py", "--allow",
+			"--widening", "1")
+		a.sh("cmp " + bare + "/config ../config; rm plant.py; cd " + bare + "; test ! -e hooks/evil; test ! -e info/x")
 		if r.code != 0 {
 			t.Errorf("%+v: %v", q.Widenings, r)
 		}
