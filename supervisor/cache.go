@@ -20,15 +20,36 @@ func Toolchains(root string) []string {
 	})
 }
 
+// toolchains is [Toolchains], looked for again once the project's directory has changed.
+func (s *Supervisor) toolchains(root string) []string {
+	state := s.Host.DirStates()
+	if state == nil || state(root) == 0 {
+		return Toolchains(root)
+	}
+	key := rootState{root, state(root)}
+	list, known := s.chains.get(key)
+	if !known {
+		list = Toolchains(root)
+		s.chains.put(key, list)
+	}
+	return list
+}
+
+// rootState is a directory as [sandbox.Host.DirStates] has it.
+type rootState struct {
+	dir   string
+	state uint64
+}
+
 // cacheOf is the directory in which the tools of presets keep files between runs in the session's project:
 // ~/.cache/sandboxd/NAME-HASH, made where it is missing. Each project has its own, so that no command of another
 // project executes its files; and so has each agent with a preset in a project, whose state and
 // credentials no other command reads. "" where there is none: a configuration without presets for the
 // sandbox and a project without toolchains, a session without a project, a home directory that is not ours, or another
 // entry there.
-func cacheOf(cfg *config.Config, sess *Session, trusted bool, agent string) string {
+func (s *Supervisor) cacheOf(cfg *config.Config, sess *Session, trusted bool, agent string) string {
 	if sess.Root == "" || sess.Home == "" || !ownDir(sess.Home) ||
-		agent == "" && !cfg.HasCache() && !(trusted && len(Toolchains(sess.Root)) > 0) {
+		agent == "" && !cfg.HasCache() && !(trusted && len(s.toolchains(sess.Root)) > 0) {
 		return ""
 	}
 	dir := cacheDir(sess.Home, sess.Root, agent)

@@ -105,7 +105,7 @@ func reachesServices(cfg *config.Config, mode string) bool {
 
 // ownPlaces are the directories that a contained run may write to: those that an undo covers, or that hold caches.
 func (s *Supervisor) ownPlaces(e *Exec, cfg *config.Config, j *judgement) []string {
-	return slices.DeleteFunc([]string{e.Session.Root, cacheOf(cfg, e.Session, s.trusted(e.Session, cfg), j.agentPreset)},
+	return slices.DeleteFunc([]string{e.Session.Root, s.cacheOf(cfg, e.Session, s.trusted(e.Session, cfg), j.agentPreset)},
 		func(dir string) bool { return dir == "" })
 }
 

@@ -42,7 +42,7 @@ func (s *Supervisor) prepareCache(e *Exec, j *judgement, r *Result) (measure fun
 	if err != nil {
 		return func() {}
 	}
-	dir := cacheOf(compiled.cfg, e.Session, s.trusted(e.Session, compiled.cfg), j.agentPreset)
+	dir := s.cacheOf(compiled.cfg, e.Session, s.trusted(e.Session, compiled.cfg), j.agentPreset)
 	if dir == "" {
 		return func() {}
 	}

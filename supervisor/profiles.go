@@ -39,9 +39,9 @@ func (s *Supervisor) profilesOf(
 ) (effective profile.Profile, operator *profile.Profile, err error) {
 	now := s.linksOf(cfg, sess)
 	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted, agent: agent,
-		cache: cacheOf(cfg, sess, trusted, agent.preset)}
+		cache: s.cacheOf(cfg, sess, trusted, agent.preset)}
 	if trusted && key.cache != "" {
-		key.caches = strings.Join(Toolchains(sess.Root), " ")
+		key.caches = strings.Join(s.toolchains(sess.Root), " ")
 	}
 	key.gitDir, key.gitFile = gitOf(sess.Root)
 	known, ok := s.derived.get(key)

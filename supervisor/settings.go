@@ -17,6 +17,7 @@ import (
 
 	"sandboxd/audit"
 	"sandboxd/config"
+	"sandboxd/internal/durable"
 	"sandboxd/profile"
 	"sandboxd/profile/abspath"
 )
@@ -54,13 +55,15 @@ func OpenSettings(path string) (*SettingsStore, error) {
 	}
 	var f settingsFile
 	if err == nil {
-		err = json.Unmarshal(b, &f)
+		if b, err = durable.Unseal(b); err == nil {
+			err = json.Unmarshal(b, &f)
+		}
 	}
 	if err == nil && f.Version != 1 {
 		err = fmt.Errorf("version %d, this daemon knows 1", f.Version)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read projects' settings %q: %w; move the file away to start with none", path, err)
+		return nil, fmt.Errorf("read projects' settings %q: %w; move it away to start with none", path, err)
 	}
 	s.list = f.Settings
 	return s, nil
@@ -97,7 +100,7 @@ func (s *SettingsStore) put(o ownSettings) error {
 	}
 	b, err := json.MarshalIndent(settingsFile{Version: 1, Settings: list}, "", "  ")
 	if err == nil {
-		err = renameio.WriteFile(s.path, append(b, '\n'), 0o600)
+		err = renameio.WriteFile(s.path, durable.Seal(append(b, '\n')), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("keep projects' settings: %w", err)

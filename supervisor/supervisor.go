@@ -91,8 +91,9 @@ type Supervisor struct {
 	places      string
 	created     string
 	within      kept[withinKey, bool]
-	reasons     kept[rootKey, string] // of [layer.Reason]
-	mounted     kept[rootKey, string] // why no overlay of a root can be mounted; "": one was
+	reasons     kept[rootKey, string]     // of [layer.Reason]
+	mounted     kept[rootKey, string]     // why no overlay of a root can be mounted; "": one was
+	chains      kept[rootState, []string] // see toolchains
 	projects    projects
 	notes       *aftermath.Notes
 	seen        aftermath.Cache
