@@ -54,11 +54,9 @@ func TestRefusalsAreReported(t *testing.T) {
 			want         refused // parts of each; Count at least
 		}{
 			{"a write to a read-only path", "echo new > " + outside + "/file",
-				refused{"path", "write", outside + "/file", backend + "+landlock", "allow read " + outside, "sbx allow --write " +
-					outside + "/file", 1}},
+				refused{"path", "write", outside + "/file", backend + "+landlock", "allow read " + outside, "sbx allow --write " + outside + "/file", 1}},
 			{"through a symbolic link", "echo new > link",
-				refused{"path", "write", outside + "/file", backend + "+landlock", "allow read " + outside, "sbx allow --write " +
-					outside + "/file", 1}},
+				refused{"path", "write", outside + "/file", backend + "+landlock", "allow read " + outside, "sbx allow --write " + outside + "/file", 1}},
 			{"relative, from another directory", "cd " + outside + "/../outside; : >> ./file; : >> file",
 				refused{"path", "write", outside + "/file", backend, "allow", "sbx allow --write ", 2}},
 			{"a new file", "touch " + outside + "/new",
@@ -102,8 +100,7 @@ func TestRefusalsAreReported(t *testing.T) {
 
 		// In the terminal, in brief, and in the audit log.
 		got := a.sbx("run", "-c", "echo new > "+outside+"/file")
-		if want := "the sandbox refused write " + outside + "/file"; got.code != 1 || !strings.Contains(got.err, want) ||
-			!strings.Contains(got.err, "sbx allow --write ") {
+		if want := "the sandbox refused write " + outside + "/file"; got.code != 1 || !strings.Contains(got.err, want) || !strings.Contains(got.err, "sbx allow --write ") {
 			t.Errorf("no %q in %v", want, got)
 		}
 		many := a.sbx("run", "-c", "for i in $(seq 40); do echo > "+outside+"/$i; done; false")
